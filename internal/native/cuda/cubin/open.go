@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // Offsets in a 64-bit ELF header of the fields that Open reads.
@@ -23,14 +22,14 @@ const (
 // Open opens a cubin of any CUDA since 11.0. Those of CUDA 12, but for the newest
 // architectures, have the toolkit's number where every other ELF file has a 1, and
 // debug/elf refuses them; nothing else about them is forgiven. The image stays as
-// it is, and must for as long as the file is used.
+// it is.
 func Open(image []byte) (*elf.File, error) {
 	if err := check(image); err != nil {
 		return nil, err
 	}
-	header := [headerSize]byte(image)
-	binary.LittleEndian.PutUint32(header[versionAt:], uint32(elf.EV_CURRENT))
-	file, err := elf.NewFile(&reader{header, image})
+	image = bytes.Clone(image)
+	binary.LittleEndian.PutUint32(image[versionAt:], uint32(elf.EV_CURRENT))
+	file, err := elf.NewFile(bytes.NewReader(image))
 	if err != nil {
 		return nil, fmt.Errorf("no cubin: %w", err)
 	}
@@ -53,24 +52,4 @@ func check(image []byte) error {
 		return fmt.Errorf("no cubin: version %d in its header, expected 1, or CUDA's as 129 for 12.9", version)
 	}
 	return nil
-}
-
-// reader reads an image with another header.
-type reader struct {
-	header [headerSize]byte
-	image  []byte
-}
-
-func (r *reader) ReadAt(p []byte, at int64) (int, error) {
-	if at < 0 || at >= int64(len(r.image)) {
-		return 0, io.EOF
-	}
-	n := copy(p, r.image[at:])
-	if at < headerSize {
-		copy(p[:n], r.header[at:])
-	}
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
 }
