@@ -68,13 +68,13 @@ func runInit(e *env, opts *initOptions, args []string) error {
 		}
 	}
 	if len(entries) == 0 {
-		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (or a pointer to char that they write to, with a size)", few(files))
+		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (or a pointer to char that they write to, with a size)", unit.Few(files, 5))
 	}
 	text := draft.Write(entries)
 	if err := disk.Write(specName, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, unit.Plural(len(entries), "kernel", "kernels"), few(names))
+	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, unit.Plural(len(entries), "kernel", "kernels"), unit.Few(names, 5))
 	if guesses := strings.Count(string(text), "# TODO"); guesses > 0 {
 		fmt.Fprintf(e.stdout, "%s marked TODO; check each, then delete its comment\n", unit.Plural(guesses, "guess is", "guesses are"))
 	}
@@ -123,13 +123,4 @@ var skippedFolders = []string{"build", "node_modules", "vendor", "third_party", 
 
 func skipped(folder string) bool {
 	return slices.Contains(skippedFolders, folder) || strings.HasPrefix(folder, ".")
-}
-
-// few names some words and counts the rest.
-func few(words []string) string {
-	const shown = 5
-	if len(words) <= shown {
-		return strings.Join(words, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(words[:shown], ", "), len(words)-shown)
 }

@@ -42,19 +42,17 @@ var (
 	)
 )
 
+func (t tried) hasCases() bool { return len(t.v.Cases) > 0 }
+
 // caseTexts has a line for every case that was tried, and failures in full below.
 func caseTexts(rows []tried) []view.Section {
-	var out []view.Section
-	for _, t := range rows {
-		if len(t.v.Cases) > 0 {
-			shown, failures := textRows(t), t.failures()
-			out = append(out, view.Section{
-				In: view.Text, Name: t.row.Kernel + variant(t.row), Table: tableOf("", shown, used(shown, caseColumns)),
-				Items: failures[:min(mostExpanded, len(failures))], Left: max(0, len(failures)-mostExpanded), Noun: "failure",
-			})
+	return each(rows, func(t tried) view.Section {
+		shown, failures := textRows(t), t.failures()
+		return view.Section{
+			In: view.Text, Name: t.row.Kernel + variant(t.row), Table: tableOf("", shown, used(shown, caseColumns)),
+			Items: failures[:min(mostExpanded, len(failures))], Left: max(0, len(failures)-mostExpanded), Noun: "failure",
 		}
-	}
-	return out
+	})
 }
 
 // textRows returns the cases of a kernel. Of a lane that has many, the ones that need no
@@ -111,17 +109,12 @@ func reasonsOf(cases []*result.Case) view.Cell {
 // caseComments returns all cases of every kernel, folded away; failing ones first, so that
 // the last to find no room are those that need no attention.
 func caseComments(rows []tried) []view.Section {
-	var out []view.Section
-	for _, t := range rows {
-		if len(t.v.Cases) == 0 {
-			continue
-		}
+	return each(rows, func(t tried) view.Section {
 		all := each(t.failingFirst(), rowOf)
-		out = append(out, view.Section{
+		return view.Section{
 			In: view.Markdown, Folded: true, Fold: t.row.Kernel + ": " + view.Counted(len(t.v.Cases), "case"), Table: tableOf("", all, caseColumns), Noun: "case", Count: 1,
-		})
-	}
-	return out
+		}
+	})
 }
 
 // casePages returns all cases, as many as a page holds, the failing ones of a kernel first.
@@ -130,9 +123,6 @@ func casePages(rows []tried) []view.Section {
 	var out []view.Section
 	room := mostCases
 	for _, t := range rows {
-		if len(t.v.Cases) == 0 {
-			continue
-		}
 		s := view.Section{ID: "strips", Folded: true, Name: t.row.Kernel + variant(t.row), Aside: view.Counted(len(t.v.Cases), "case"), Open: len(t.v.Cases) <= open && len(out) == 0}
 		left := 0
 		var all []caseRow

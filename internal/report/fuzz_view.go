@@ -22,6 +22,7 @@ const (
 // fuzz shows what every kernel came to, failures in full, and all cases.
 func (b *builder) fuzz() {
 	r, rows := b.r, triedRows(b.r)
+	withCases := where(rows, tried.hasCases)
 	b.v.Comment, b.v.Title, b.v.Heading = true, fuzzHeadline(r, rows), fuzzHeading(r, rows)
 	b.v.Badges, b.v.Facts = fuzzTiles(rows), verifyFacts(r)
 	if len(rows) > 0 {
@@ -29,7 +30,7 @@ func (b *builder) fuzz() {
 	}
 	b.lines(view.Markdown, "", present(origin(r))...)
 	b.add(view.HTML, fuzzResults(rows))
-	b.add(view.Text, view.Section{Parts: caseTexts(rows)})
+	b.add(view.Text, view.Section{Parts: caseTexts(withCases)})
 	tools := view.Section{ID: "sanitizer", Title: "Sanitizer", Parts: sanitized(rows)}
 	b.add(view.Text, tools)
 	b.add(view.Text|view.Markdown, accusations(r.Rows, kernelName))
@@ -37,7 +38,7 @@ func (b *builder) fuzz() {
 	b.add(view.Markdown, fuzzComment(rows))
 	doubts := b.fuzzPage(rows)
 	b.add(view.Markdown|view.HTML, tools)
-	b.add(view.Markdown, view.Section{Parts: caseComments(rows), Of: "the cases of ", Noun: "kernel"})
+	b.add(view.Markdown, view.Section{Parts: caseComments(withCases), Of: "the cases of ", Noun: "kernel"})
 	if len(rows) > 0 {
 		b.add(view.Text, view.Section{Table: tableOf("", rows, scoreText(rows))})
 	} else {
@@ -49,7 +50,7 @@ func (b *builder) fuzz() {
 	b.warnings(view.HTML, doubts)
 	b.notes(view.Markdown|view.HTML, notes)
 	if b.shows(view.HTML) {
-		b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: casePages(rows)})
+		b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: casePages(withCases)})
 	}
 	again := prefixed("the same cases again: ", replayed(r))
 	b.v.Ending = present(again)

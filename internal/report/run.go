@@ -131,13 +131,7 @@ func pairs(m map[string]string) string {
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // few names some and counts the rest.
-func few(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
+func few(names []string) string { return unit.Few(names, 3) }
 
 // onGPU reports whether the run's own rows ran on its GPU: their oracles and rivals may
 // have, where they did not. The class of a processor begins with "host-".

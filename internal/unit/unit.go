@@ -103,6 +103,14 @@ func Plural(n int, one, many string) string {
 	return Count(n) + " " + many
 }
 
+// Few names some words and counts the rest.
+func Few(words []string, most int) string {
+	if len(words) <= most {
+		return strings.Join(words, ", ")
+	}
+	return strings.Join(words[:most], ", ") + " and " + strconv.Itoa(len(words)-most) + " more"
+}
+
 var binarySteps = []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 
 // Scientific returns a small or large number with two digits: 1.2e-03.
