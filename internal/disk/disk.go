@@ -1,5 +1,5 @@
 // Package disk writes files atomically: a reader sees the old file or the new one, never half of
-// one.
+// one. It also knows how pawl's own files are encoded and where its cache lies.
 package disk
 
 import (

@@ -82,11 +82,7 @@ func floatUnary(name string, f func(float64) float64) *unary {
 		if !a.isNumber() {
 			return Value{}, wrongKind(name, "a number", a)
 		}
-		r := f(a.number())
-		if !isFinite(r) {
-			return Value{}, noFloat(name, a)
-		}
-		return Float(r), nil
+		return finite(f(a.number()), name, a)
 	}}
 }
 

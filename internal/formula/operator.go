@@ -63,9 +63,9 @@ func exact(r int64, ok bool, symbol string, operands ...Value) (Value, *Error) {
 }
 
 // finite returns the result f of an operation on a and b, unless it is infinite or NaN.
-func finite(f float64, symbol string, a, b Value) (Value, *Error) {
+func finite(f float64, symbol string, operands ...Value) (Value, *Error) {
 	if !isFinite(f) {
-		return Value{}, noFloat(symbol, a, b)
+		return Value{}, noFloat(symbol, operands...)
 	}
 	return Float(f), nil
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -118,11 +116,7 @@ func FingerprintOf(m result.Fingerprint, row *result.Row) Fingerprint {
 		parts["cpu"] = []any{m.CPU.Model, m.CPU.Cores, m.CPU.Threads, m.CPU.MaxGHz, m.CPU.Governor, m.CPU.Turbo, m.CPU.Flags}
 		parts["system"] = []any{m.Libc, m.Hypervisor, m.Container}
 	}
-	raw, err := json.Marshal(parts)
-	if err != nil {
-		panic(fmt.Sprintf("ratchet: %v", err)) // a machine's numbers are finite
-	}
-	sum := sha256.Sum256(raw)
+	sum := sha256.Sum256(compact(parts))
 	f.ID = hex.EncodeToString(sum[:6])
 	return f
 }

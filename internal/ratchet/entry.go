@@ -170,14 +170,19 @@ const sumDigits = 32
 // digest returns a hash over a part of a class's file. It covers class and name, so that no part
 // can be copied to another place.
 func digest(class, name string, part any) string {
-	raw, err := json.Marshal(part)
-	if err != nil {
-		panic(fmt.Sprintf("ratchet: %v", err)) // only strings and finite numbers
-	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n", class, name)
-	h.Write(raw)
+	h.Write(compact(part))
 	return hex.EncodeToString(h.Sum(nil))[:sumDigits]
+}
+
+// compact encodes a value of which only strings and finite numbers are a part.
+func compact(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("ratchet: %v", err))
+	}
+	return raw
 }
 
 func (m Move) sum(class, name string) string {

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"pawl/internal/git"
 	"pawl/internal/result"
+	"pawl/internal/term"
 )
 
 // Refusal says why a result does not become the baseline.
@@ -224,12 +224,8 @@ func (f *File) set(e *Entry, story []Move, m Move) *Entry {
 // plain returns a value as it will be read back: a compiler's version line need not be valid UTF-8,
 // and its checksum would not match afterwards.
 func plain[T any](v *T) *T {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(fmt.Sprintf("ratchet: %v", err)) // only strings and finite numbers
-	}
 	back := new(T)
-	if err := json.Unmarshal(raw, back); err != nil {
+	if err := json.Unmarshal(compact(v), back); err != nil {
 		panic(fmt.Sprintf("ratchet: %v", err))
 	}
 	return back
@@ -252,13 +248,7 @@ func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // oneLine puts a reason on one line, for tables and diffs.
 func oneLine(text string) string {
-	plain := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return strings.Join(strings.Fields(plain), " ")
+	return strings.Join(strings.Fields(term.Plain(strings.ToValidUTF8(text, "\uFFFD"))), " ")
 }
 
 // Who names the person who runs pawl in dir: the account that started the CI job, else git's user.

@@ -159,7 +159,7 @@ func (w *walk) step(v version, name string, now item, has bool, before []state) 
 		return fail(Edited, now.content, "edited: no recorded move led to it, and its checksums were adjusted", checkout+" restores it")
 	case settled >= 0: // illegal does not check moves before that one
 	case !goesOn:
-		lost := longest(before)
+		lost := slices.MaxFunc(before, func(a, b state) int { return len(a.story) - len(b.story) }).story
 		what := "it does not continue from the previous entry: that entry's last move is missing"
 		if extends(lost, right.story) {
 			what = "it went back to an older entry without a recorded reason"
@@ -288,16 +288,6 @@ func leading(before []state) []state {
 	return slices.DeleteFunc(slices.Clone(before), func(b state) bool {
 		return slices.ContainsFunc(before, func(other state) bool { return len(other.story) > len(b.story) && extends(other.story, b.story) })
 	})
-}
-
-func longest(before []state) []string {
-	var out []string
-	for _, b := range before {
-		if len(b.story) > len(out) {
-			out = b.story
-		}
-	}
-	return out
 }
 
 func union(a, b []int) []int {
