@@ -3,6 +3,7 @@ package build
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +18,8 @@ type pythonImport struct {
 // are searched as well, since they may contain code (exec, a field of an f-string), and so are
 // comments: the quotes within an f-string's fields may be taken for its end, and what follows for a
 // comment. opaque means that more may be imported than is found: the text is in an encoding that
-// hides its letters, or a name has letters that Python normalizes to others.
+// hides its letters, a name has letters that Python normalizes to others, or something else than an
+// import statement loads code.
 func scanImports(text []byte) (found []pythonImport, opaque bool) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	s := &pythonScanner{text: text, opaque: oddEncoding(text)}
@@ -74,7 +76,7 @@ func (s *pythonScanner) scan() {
 func (s *pythonScanner) inside(text []byte) {
 	inner := &pythonScanner{text: text, quoted: true}
 	inner.scan()
-	s.found = append(s.found, inner.found...)
+	s.found, s.opaque = append(s.found, inner.found...), s.opaque || inner.opaque
 }
 
 func isWordByte(c byte) bool {
@@ -170,6 +172,44 @@ func (s *pythonScanner) keyword(word string) {
 		s.from()
 	case "__import__", "import_module":
 		s.call()
+	default:
+		s.loader(word)
+	}
+}
+
+// Words that import modules by other means than an import statement, or lead to something that does.
+var (
+	// However they are used: called, renamed, passed on.
+	loaderWords = wordSet(`
+		__builtins__ __loader__ __spec__ _getframe _imp builtins entry_points exec_module f_builtins f_globals find_loader find_module
+		find_spec get_importer import_string importorskip load_dynamic load_module load_source meta_path module_from_spec path_hooks
+		pkg_resources pkgutil pydoc resolve_name run_module run_path runpy SourceFileLoader SourcelessFileLoader spec_from_file_location
+		spec_from_loader stevedore zipimport`)
+	// Where they are no attributes: eval, but not model.eval.
+	loaderFunctions = wordSet(`compile eval exec globals locals vars`)
+	// Where they are imported: other names are common, too.
+	loaderModules = wordSet(`cloudpickle code codeop dill imp marshal pickle`)
+)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
+}
+
+// loader gives up where a word loads code that no import names. Of a string it must be all: prose
+// has such words, too. Modules that have such functions may be used, but not passed on.
+func (s *pythonScanner) loader(word string) {
+	before := s.text[:s.at-len(word)]
+	attribute, passed := bytes.HasSuffix(before, []byte(".")), !bytes.HasPrefix(s.text[s.at:], []byte("."))
+	switch {
+	case s.quoted:
+		s.opaque = s.opaque || len(word) == len(s.text) && (loaderWords[word] || word == "modules" || word == "__import__")
+	case loaderWords[word], loaderFunctions[word] && !attribute, (word == "importlib" || word == "sys") && passed && !attribute,
+		word == "modules" && bytes.HasSuffix(before, []byte("sys.")):
+		s.giveUp()
 	}
 }
 
@@ -324,6 +364,10 @@ func (s *pythonScanner) add(name string) {
 	if strings.ContainsFunc(name, func(c rune) bool { return c >= 0x80 }) { // Python takes other letters that look alike for the same
 		s.giveUp()
 		return
+	}
+	parts := strings.Split(name, ".")
+	if slices.ContainsFunc(parts, func(part string) bool { return loaderWords[part] }) || loaderModules[parts[0]] || name == "sys.modules" {
+		s.giveUp()
 	}
 	s.found = append(s.found, pythonImport{name: name, quoted: s.quoted})
 }
