@@ -21,11 +21,12 @@ type imports struct {
 	files   []string // relative to dir
 	tooMany bool
 
-	names  map[string]bool // top-level names that are certainly imported
-	wanted [][]string      // absolute names so far
-	seen   map[string]bool // paths
-	listed map[string][]fs.DirEntry
-	walked bool // roots are all folders of the project
+	names      map[string]bool // top-level names that are certainly imported
+	wanted     [][]string      // absolute names so far
+	seen       map[string]bool // paths
+	listed     map[string][]fs.DirEntry
+	walked     bool // roots are all folders of the project
+	everything bool // every module of the project counts
 }
 
 // mostImports bounds the search. No kernel has more files.
@@ -66,7 +67,8 @@ func (s *imports) follow(text []byte, folder string) {
 	if searchChange.Match(text) {
 		s.searchEverywhere()
 	}
-	if opaque {
+	if opaque && !s.everything {
+		s.everything = true
 		s.searchEverywhere()
 		for _, root := range s.roots {
 			s.addAll(root)

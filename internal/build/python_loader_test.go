@@ -1,6 +1,10 @@
 package build
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+)
 
 // Code that loads modules by other means than import statements hides which.
 func TestPythonLoaders(t *testing.T) {
@@ -52,5 +56,19 @@ func TestPythonNarrow(t *testing.T) {
 		if _, opaque := scanImports([]byte(text)); opaque {
 			t.Errorf("%s is taken for a loader", name)
 		}
+	}
+}
+
+// The text of comments is read once, however deep they are in each other.
+func TestScanImportsIsQuick(t *testing.T) {
+	done := make(chan bool)
+	go func() {
+		scanImports([]byte(strings.Repeat("import_module #", 40)))
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it takes for ever")
 	}
 }

@@ -142,7 +142,7 @@ func (s *pythonScanner) space(brackets bool) {
 			s.at += 2
 		case brackets && (c == '\n' || c == '\r'):
 			s.at++
-		case brackets && c == '#':
+		case brackets && c == '#' && !s.quoted: // the text within is read once
 			s.inside(s.comment())
 		default:
 			return
