@@ -61,7 +61,7 @@ done`}})
 	}
 }
 
-// A cell never gets the run's seed, nor numbers of batches that can be continued.
+// A cell gets neither the run's seed nor a batch number from which it could guess the next one.
 func TestCellsGetSealedSeeds(t *testing.T) {
 	const seed = 12345
 	cell, asked := recorder(t, false)
