@@ -30,18 +30,18 @@ func Key(seed uint64, arg, batch int) uint64 {
 // the copies of the arguments, each of which has data of its own.
 const BatchBits = 40
 
-// Sealed returns the seed and the number of a batch that a cell gets. Neither they nor the data tell
+// ForCell returns the seed and the number of a batch that a cell gets. Neither they nor the data tell
 // the cell a run's seed or the data of another batch: candidate code could compute answers before it
 // is asked for them.
-func Sealed(seed uint64, batch int) (cellSeed uint64, cellBatch int) {
-	hash := func(number uint64) uint64 {
+func ForCell(seed uint64, batch int) (cellSeed uint64, cellBatch int) {
+	hash := func(n uint64) uint64 {
 		h := hmac.New(sha256.New, binary.LittleEndian.AppendUint64([]byte("pawl"), seed))
-		h.Write(binary.LittleEndian.AppendUint64(nil, number))
+		h.Write(binary.LittleEndian.AppendUint64(nil, n))
 		return binary.LittleEndian.Uint64(h.Sum(nil))
 	}
 	low := uint64(1)<<BatchBits - 1
-	sealed := max(1, hash(uint64(batch)&low+1)&low)
-	return hash(0), int(sealed | uint64(batch)&^low)
+	number := max(1, hash(uint64(batch)&low+1)&low)
+	return hash(0), int(number | uint64(batch)&^low)
 }
 
 // A drawer gives the elements of a stream from number first on.

@@ -37,7 +37,7 @@ type Trial struct {
 
 // key returns the key of an argument's data.
 func (t Trial) key(arg int) uint64 {
-	seed, batch := oracle.Sealed(t.Seed, t.Batch)
+	seed, batch := oracle.ForCell(t.Seed, t.Batch)
 	return oracle.Key(seed, arg, batch)
 }
 

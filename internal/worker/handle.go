@@ -77,10 +77,10 @@ func (c *Cell) Load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
 }
 
 // Prepare allocates and fills a problem's arguments. The seed and the batch are the run's; in this
-// and in the following requests the cell gets what oracle.Sealed makes of them.
+// and in the following requests the cell gets what oracle.ForCell makes of them.
 func (c *Cell) Prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply, error) {
 	m.Cell, c.seed = c.id, m.Seed
-	m.Seed, m.Batch = oracle.Sealed(m.Seed, m.Batch)
+	m.Seed, m.Batch = oracle.ForCell(m.Seed, m.Batch)
 	return ask[wire.PrepareReply](ctx, c, wire.OpPrepare, m, m.DeadlineS)
 }
 
@@ -88,9 +88,9 @@ func (c *Cell) Prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply,
 func (c *Cell) Sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, error) {
 	m.Cell = c.id
 	batch := m.Batch
-	_, m.Batch = oracle.Sealed(c.seed, batch)
+	_, m.Batch = oracle.ForCell(c.seed, batch)
 	if m.FreshBatch > 0 {
-		_, m.FreshBatch = oracle.Sealed(c.seed, m.FreshBatch)
+		_, m.FreshBatch = oracle.ForCell(c.seed, m.FreshBatch)
 	}
 	reply := &wire.SampleReply{}
 	frame, err := c.client.call(ctx, wire.OpSample, m, nil, deadline(m.DeadlineS), reply)
@@ -115,7 +115,7 @@ func (c *Cell) Run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 // Produce launches once on the data of a batch; the worker keeps the outputs.
 func (c *Cell) Produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply, error) {
 	m.Cell = c.id
-	_, m.Batch = oracle.Sealed(c.seed, m.Batch)
+	_, m.Batch = oracle.ForCell(c.seed, m.Batch)
 	return ask[wire.ProduceReply](ctx, c, wire.OpProduce, m, m.DeadlineS)
 }
 
@@ -123,10 +123,10 @@ func (c *Cell) Produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply,
 func (c *Cell) Judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) {
 	m.Cell = c.id
 	if m.Other != nil {
-		_, other := oracle.Sealed(m.Seed, *m.Other)
+		_, other := oracle.ForCell(m.Seed, *m.Other)
 		m.Other = &other
 	}
-	m.Seed, m.Batch = oracle.Sealed(m.Seed, m.Batch)
+	m.Seed, m.Batch = oracle.ForCell(m.Seed, m.Batch)
 	return ask[wire.Judged](ctx, c, wire.OpJudge, m, m.DeadlineS)
 }
 

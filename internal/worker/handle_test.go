@@ -62,7 +62,7 @@ done`}})
 }
 
 // A cell gets neither the run's seed nor a batch number from which it could guess the next one.
-func TestCellsGetSealedSeeds(t *testing.T) {
+func TestCellsGetNoSeed(t *testing.T) {
 	const seed = 12345
 	cell, asked := recorder(t, false)
 	if _, err := cell.Prepare(t.Context(), wire.Prepare{Seed: seed, Batch: 7}); err != nil {
@@ -79,12 +79,12 @@ func TestCellsGetSealedSeeds(t *testing.T) {
 	if _, err := cell.Judge(t.Context(), wire.Judge{Seed: seed, Batch: 11, Other: &other}); err != nil || other != 12 {
 		t.Errorf("%v; other is %d", err, other)
 	}
-	sealed := func(batch int) float64 {
-		_, number := oracle.Sealed(seed, batch)
+	cellsOwn := func(batch int) float64 {
+		_, number := oracle.ForCell(seed, batch)
 		return float64(number)
 	}
 	want := []map[string]float64{
-		{"batch": sealed(7)}, {"batch": sealed(8), "fresh_batch": sealed(9)}, {"batch": sealed(10)}, {"batch": sealed(11), "other": sealed(12)},
+		{"batch": cellsOwn(7)}, {"batch": cellsOwn(8), "fresh_batch": cellsOwn(9)}, {"batch": cellsOwn(10)}, {"batch": cellsOwn(11), "other": cellsOwn(12)},
 	}
 	got := asked()
 	if len(got) != len(want) {
