@@ -120,7 +120,7 @@ static void squash_part(float *x, int64_t n) {
 
 void squash(float *x, int64_t n) { squash_part(x, n); }
 
-enum { LAST = 64, SOON = 5000 };
+enum { LAST = 64, SOON = 50000 };
 static struct { float *x; int64_t n; } rest;
 static char before[32];
 
