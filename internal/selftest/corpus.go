@@ -45,38 +45,39 @@ type Subject struct {
 
 // What may catch a cheat: verdicts and causes of package result, and findings.
 const (
-	wrong     = "incorrect"        // an answer outside of its tolerance
-	stale     = "stale-output"     // the answer to earlier data
-	counted   = "host-bound"       // its time on the host is in its samples
-	timed     = "timed-only"       // right when verified, wrong when timed
-	input     = "modified-input"   // read-only memory has changed
-	output    = "output"           // the result is not what pawl.yaml says
-	blank     = "no effect"        // nothing was written
-	bounds    = "out of bounds"    // a red zone has changed
-	crashed   = "crash"            //
-	exited    = "exit"             //
-	late      = "late-work"        // its own threads, or outputs that change after the end
-	stream    = "side-stream"      // work outside the stream that is timed
-	forged    = "forged"           // claims that the worker's clock or the protocol contradicts
-	tampered  = "tampered-cell"    // functions of the cell are not the cell's
-	clocks    = "clock-mismatch"   // clocks that should agree do not
-	repeats   = "skips-repeats"    // a second launch on the same data takes next to no time
-	attempts  = "sandbox-attempt"  // it tried what the sandbox refuses
-	retained  = "retained-state"   // it leaves state for its next launch
-	patched   = "incremental"      // it depends on its last answers
-	cliff     = "speed-cliff"      // neighbouring shapes are several times slower
-	sensitive = "insensitive"      // its output does not depend on its input
-	varies    = "nondeterministic" // different bits from the same data, undeclared
-	launches  = "device-launch"    // device code that launches
-	kernels   = "foreign-kernels"  // kernels ran that its source does not have
-	pinned    = "persisting-l2"    // lines that a flush does not evict
-	roofed    = "over roof"        // faster than the device can be
-	blocked   = "timeout"          //
-	threads   = "threads"          //
-	helped    = "helper-thread"    // its CPUs work longer than its threads can
-	unloaded  = "no entry"         //
-	refused   = "launch"           //
-	uncompile = "compile"          //
+	wrong     = "incorrect"           // an answer outside of its tolerance
+	stale     = "stale-output"        // the answer to earlier data
+	counted   = "host-bound"          // its time on the host is in its samples
+	timed     = "timed-only"          // right when verified, wrong when timed
+	input     = "modified-input"      // read-only memory has changed
+	output    = "output"              // the result is not what pawl.yaml says
+	blank     = "no effect"           // nothing was written
+	bounds    = "out of bounds"       // a red zone has changed
+	crashed   = "crash"               //
+	exited    = "exit"                //
+	late      = "late-work"           // its own threads, or outputs that change after the end
+	stream    = "side-stream"         // work outside the stream that is timed
+	forged    = "forged"              // claims that the worker's clock or the protocol contradicts
+	tampered  = "tampered-cell"       // functions of the cell are not the cell's
+	clocks    = "clock-mismatch"      // clocks that should agree do not
+	watched   = "evaluation-detected" // verified samples are the slowest
+	repeats   = "skips-repeats"       // a second launch on the same data takes next to no time
+	attempts  = "sandbox-attempt"     // it tried what the sandbox refuses
+	retained  = "retained-state"      // it leaves state for its next launch
+	patched   = "incremental"         // it depends on its last answers
+	cliff     = "speed-cliff"         // neighbouring shapes are several times slower
+	sensitive = "insensitive"         // its output does not depend on its input
+	varies    = "nondeterministic"    // different bits from the same data, undeclared
+	launches  = "device-launch"       // device code that launches
+	kernels   = "foreign-kernels"     // kernels ran that its source does not have
+	pinned    = "persisting-l2"       // lines that a flush does not evict
+	roofed    = "over roof"           // faster than the device can be
+	blocked   = "timeout"             //
+	threads   = "threads"             //
+	helped    = "helper-thread"       // its CPUs work longer than its threads can
+	unloaded  = "no entry"            //
+	refused   = "launch"              //
+	uncompile = "compile"             //
 )
 
 // Subjects returns the whole corpus except its mutants.

@@ -106,6 +106,24 @@ func SignTail(above, n int) float64 {
 	return mathext.RegIncBeta(float64(above), float64(n-above+1), 0.5)
 }
 
+// CountTail returns the probability that this many or more of several independent events happen,
+// each with its own chance.
+func CountTail(count int, chances []float64) float64 {
+	exactly := append(make([]float64, 0, len(chances)+1), 1) // that this many of the events so far happen
+	for _, p := range chances {
+		exactly = append(exactly, 0)
+		for k := len(exactly) - 1; k > 0; k-- {
+			exactly[k] = exactly[k]*(1-p) + exactly[k-1]*p
+		}
+		exactly[0] *= 1 - p
+	}
+	tail := 0.0
+	for k := len(exactly) - 1; k >= max(0, count); k-- { // the smallest first
+		tail += exactly[k]
+	}
+	return tail
+}
+
 // PriorVariance estimates what variances of many alike samples have in common:
 // the variance that is typical of them, and how many degrees of freedom of
 // evidence that is worth for each. Alike variances make the weight large, even

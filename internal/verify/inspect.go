@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pawl/internal/result"
+	"pawl/internal/spec"
 	"pawl/internal/worker/wire"
 )
 
@@ -61,7 +62,7 @@ func (b *Bench) Inspect(ctx context.Context, in Inspection) ([]result.Finding, e
 			break
 		}
 	}
-	return findings, nil
+	return append(findings, t.watched.findings()...), nil
 }
 
 // timedTurns makes requests for timed samples, one after the other.
@@ -69,6 +70,7 @@ type timedTurns struct {
 	bench       *Bench
 	cache       string
 	batch, step int
+	watched     watched
 }
 
 // runUp brings the candidate as far as a match does, unless that takes long.
@@ -129,6 +131,9 @@ func (t *timedTurns) look(ctx context.Context, c *result.Case) ([]result.Finding
 	got, err := t.take(ctx, m)
 	if err != nil {
 		return nil, err
+	}
+	if k := t.bench.Candidate; k.Instance.Variant.Kernel.Cell != spec.CellCUDA && !k.Cell.OnDevice {
+		t.watched.add(m, got.Seconds)
 	}
 	batch, step := got.KeptOn(m)
 	c.Batch = batch
