@@ -62,7 +62,7 @@ func exact(r int64, ok bool, symbol string, operands ...Value) (Value, *Error) {
 	return Int(r), nil
 }
 
-// finite returns the result f of an operation on a and b, unless it is infinite or NaN.
+// finite returns the result f of an operation on its operands, unless it is infinite or NaN.
 func finite(f float64, symbol string, operands ...Value) (Value, *Error) {
 	if !isFinite(f) {
 		return Value{}, noFloat(symbol, operands...)

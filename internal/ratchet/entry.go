@@ -176,7 +176,7 @@ func digest(class, name string, part any) string {
 	return hex.EncodeToString(h.Sum(nil))[:sumDigits]
 }
 
-// compact encodes a value of which only strings and finite numbers are a part.
+// compact encodes a value that contains only strings and finite numbers.
 func compact(v any) []byte {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -132,7 +132,7 @@ func (t *timedTurns) look(ctx context.Context, c *result.Case) ([]result.Finding
 	if err != nil {
 		return nil, err
 	}
-	if k := t.bench.Candidate; k.Instance.Variant.Kernel.Cell != spec.CellCUDA && !k.Cell.OnDevice {
+	if side := t.bench.Candidate; side.Instance.Variant.Kernel.Cell != spec.CellCUDA && !side.Cell.OnDevice {
 		t.watched.add(m, got.Seconds)
 	}
 	batch, step := got.KeptOn(m)

@@ -23,8 +23,8 @@ type watched struct {
 	factors []float64 // its time, over the median of the others
 }
 
-// add records a request. Its first sample follows a pause, and the one on new data is often drawn on
-// purpose: these are not compared.
+// add records a request. Two of its samples are not compared: the first, which follows a pause, and
+// the one on new data, which is verified more often than the others.
 func (w *watched) add(m wire.Sample, seconds []float64) {
 	if m.Keep <= 1 || m.Keep == m.Fresh || m.Keep > len(seconds) {
 		return
@@ -49,7 +49,7 @@ func (w *watched) add(m wire.Sample, seconds []float64) {
 
 // findings accuses a version whose verified samples are the slowest far more often than by chance.
 func (w *watched) findings() []result.Finding {
-	if w.slowest == 0 || stat.CountTail(w.slowest, w.chances) > watchedChance {
+	if stat.CountTail(w.slowest, w.chances) > watchedChance {
 		return nil
 	}
 	factor := stat.Median(w.factors)
