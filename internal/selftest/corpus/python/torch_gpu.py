@@ -30,9 +30,9 @@ def honest_eight(x, out):
 
 def honest_calls_plain(x):
     first = x[:1]
-    for _ in range(300):
+    for _ in range(150):
         first = 1.0 * first
-    sum(range(100_000))
+    sum(range(50_000))
     return softmax(torch.cat((first, x[1:]), dim=0))
 
 
@@ -58,9 +58,9 @@ def honest_calls(x):
     """So many operations on a few rows, and so much besides, that Python takes longer
     than the GPU."""
     part = x[:1]
-    for _ in range(300):
+    for _ in range(150):
         part = part * 1.0
-    sum(range(100_000))
+    sum(range(50_000))
     return softmax(torch.cat([part, x[1:]]))
 
 

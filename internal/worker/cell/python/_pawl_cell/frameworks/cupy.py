@@ -7,6 +7,25 @@ from ..generator import CHUNK, WORDS
 from .array import framework_module
 from .numpy import NumPy
 
+# CuPy's own fill and sum take seconds to compile, in every cell.
+KERNELS = """
+extern "C" __global__ void spin(long long n) {
+    long long t = clock64();
+    while (clock64() - t < n) {}
+}
+
+extern "C" __global__ void write(int *words, long long n, int value) {
+    for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) words[i] = value;
+}
+
+extern "C" __global__ void read(const int *words, long long n, int *sink) {
+    int sum = 0;
+    for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += words[i];
+    if (sum) *sink = sum;
+}
+"""
+GRID, BLOCK = (1024,), (256,)  # of write and read
+
 
 class CuPy(Events, NumPy):
     """CuPy arrays. They are filled and looked at by NumPy: CuPy would compile a
@@ -20,10 +39,10 @@ class CuPy(Events, NumPy):
         attributes = self.np.cuda.Device().attributes
         words = 2 * (attributes.get("L2CacheSize") or load.get("l2_bytes") or 64 << 20) // 4
         self.buffers = [self.np.zeros(words, self.np.int32) for _ in range(2)]
-        self.sink = self.np.zeros((), self.np.int64)
+        self.sink = self.np.zeros(1, self.np.int32)
         self.count = 0
-        self.spin = self.np.RawKernel(
-            'extern "C" __global__ void spin(long long n) { long long t = clock64(); while (clock64() - t < n) {} }', "spin")
+        kernels = self.np.RawModule(code=KERNELS)
+        self.spin, self.writer, self.reader = (kernels.get_function(name) for name in ("spin", "write", "read"))
         self.start_events()
 
     def runtime(self):
@@ -65,10 +84,12 @@ class CuPy(Events, NumPy):
 
     def write(self):
         self.count += 1
-        self.buffers[0].fill(self.count)
+        words = self.buffers[0]
+        self.writer(GRID, BLOCK, (words, self.np.int64(words.size), self.np.int32(self.count)))
 
     def read(self):
-        self.buffers[1].sum(out=self.sink)
+        words = self.buffers[1]
+        self.reader(GRID, BLOCK, (words, self.np.int64(words.size), self.sink))
 
     def hold(self, event):
         pass
