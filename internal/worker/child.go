@@ -56,16 +56,21 @@ type child struct {
 	code      codeWatch
 	pause     pause // until the next request
 	buffers   []wire.Range
-	args      []wire.Arg // of the last problem
-	reference bool       // it only gives right answers
-	cores     []int      // cores that it was told to pin to
-	threads   int        // threads that compute its last problem
-	leaves    string     // folder of its last outputs
-	alone     bool       // it has loaded only device code: no foreign code runs in its process
-	loaded    bool       // it has loaded something
-	processor bool       // its code runs on the CPU, with or without a GPU
-	seen      *sight     // the last reading of its counters
-	stateRead time.Time  // when its device's state was last read
+	problems  map[int]problem // by side
+	cores     []int           // cores that it was told to pin to
+	threads   int             // threads that compute its last problem
+	leaves    string          // folder of its last outputs
+	alone     bool            // it has loaded only device code: no foreign code runs in its process
+	loaded    bool            // it has loaded something
+	processor bool            // its code runs on the CPU, with or without a GPU
+	seen      *sight          // the last reading of its counters
+	stateRead time.Time       // when its device's state was last read
+}
+
+// A problem is what a side was last prepared for.
+type problem struct {
+	args      []wire.Arg
+	reference bool // it only gives right answers
 }
 
 type limits struct {

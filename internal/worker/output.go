@@ -26,12 +26,12 @@ import (
 
 // outputFolder returns the folder for a cell's next outputs: in memory where that is allowed and
 // they are small compared with the free space, else inside its scratch.
-func (c *child) outputFolder() (string, error) {
+func (c *child) outputFolder(of problem) (string, error) {
 	size := int64(0)
-	for _, arg := range c.args {
+	for _, arg := range of.args {
 		if arg.Role == string(spec.RoleOut) || arg.Role == string(spec.RoleInOut) {
 			each := dtype.Type(arg.DType).Size()
-			if c.reference {
+			if of.reference {
 				each = dtype.F64.Size() // at most
 			}
 			size += arg.Count * int64(each)
@@ -50,22 +50,22 @@ func (c *child) outputFolder() (string, error) {
 
 func (s *server) produce(ctx context.Context, c *child, m wire.Produce) (*wire.ProduceReply, error) {
 	var err error
-	if m.Outputs, err = c.outputFolder(); err != nil {
+	if m.Outputs, err = c.outputFolder(c.problems[m.Side]); err != nil {
 		return nil, err
 	}
 	var said wire.Produced
 	if _, _, err := s.ask(ctx, c, wire.OpProduce, m, m.DeadlineS, &said); err != nil {
 		return nil, err
 	}
-	outputs, err := s.collect(c, said.Outputs)
+	outputs, err := s.collect(c, c.problems[m.Side], said.Outputs)
 	return &wire.ProduceReply{Outputs: outputs, Launched: said.Launched}, err
 }
 
 // collect takes the outputs that a cell claims to have left. It does not trust the cell: each must
 // be there, a plain file, and as long as its argument.
-func (s *server) collect(c *child, claimed []wire.Left) ([]wire.Buffer, error) {
+func (s *server) collect(c *child, of problem, claimed []wire.Left) ([]wire.Buffer, error) {
 	var kept []wire.Buffer
-	for number, arg := range c.args {
+	for number, arg := range of.args {
 		if arg.Role != string(spec.RoleOut) && arg.Role != string(spec.RoleInOut) {
 			continue
 		}
@@ -74,7 +74,7 @@ func (s *server) collect(c *child, claimed []wire.Left) ([]wire.Buffer, error) {
 			return nil, c.fail(c.forged(fmt.Sprintf("left no output of argument %s", arg.Name)))
 		}
 		kind := dtype.Type(arg.DType)
-		if wider := dtype.Type(claimed[at].DType); c.reference && wider.Holds(kind) {
+		if wider := dtype.Type(claimed[at].DType); of.reference && wider.Holds(kind) {
 			kind = wider
 		}
 		sha, err := s.store.keep(filepath.Join(c.leaves, strconv.Itoa(number)+".bin"), arg.Count*int64(kind.Size()), c.alone)
@@ -84,7 +84,7 @@ func (s *server) collect(c *child, claimed []wire.Left) ([]wire.Buffer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("keep the output of argument %s: %w", arg.Name, err)
 		}
-		one := wire.Buffer{Arg: number, SHA256: sha, Returned: c.reference && claimed[at].Returned}
+		one := wire.Buffer{Arg: number, SHA256: sha, Returned: of.reference && claimed[at].Returned}
 		if string(kind) != arg.DType {
 			one.DType = string(kind)
 		}

@@ -207,7 +207,7 @@ func TestOutputsInMemory(t *testing.T) {
 // request says how, a missing folder would not.
 func TestOutputsOfACellThatHasEnded(t *testing.T) {
 	c := &child{scratch: filepath.Join(t.TempDir(), "gone")}
-	if _, err := c.outputFolder(); err != nil {
+	if _, err := c.outputFolder(problem{}); err != nil {
 		t.Errorf("%v", err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
@@ -215,7 +215,7 @@ func TestOutputsOfACellThatHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.scratch = file
-	if _, err := c.outputFolder(); err == nil {
+	if _, err := c.outputFolder(problem{}); err == nil {
 		t.Error("made a folder below a file")
 	}
 }

@@ -200,7 +200,10 @@ func (s *server) prepare(ctx context.Context, c *child, m wire.Prepare) (*wire.P
 			return nil, err
 		}
 	}
-	c.args, c.reference = m.Args, m.Reference
+	if c.problems == nil || m.Side == 0 {
+		c.problems = map[int]problem{}
+	}
+	c.problems[m.Side] = problem{m.Args, m.Reference}
 	switch {
 	case !m.Pin:
 		m.Cores = nil
@@ -249,9 +252,11 @@ type sampled struct {
 }
 
 func (s *server) sample(ctx context.Context, c *child, m wire.Sample) (*sampled, error) {
+	var kept problem
 	if m.Keep > 0 {
 		var err error
-		if m.Outputs, err = c.outputFolder(); err != nil {
+		kept = c.problems[m.KeptSide()]
+		if m.Outputs, err = c.outputFolder(kept); err != nil {
 			return nil, err
 		}
 	}
@@ -286,7 +291,7 @@ func (s *server) sample(ctx context.Context, c *child, m wire.Sample) (*sampled,
 	}
 	reply.Samples = said.Samples
 	if m.Keep > 0 && said.Count >= m.Keep {
-		if reply.Kept, err = s.collect(c, said.Kept); err != nil {
+		if reply.Kept, err = s.collect(c, kept, said.Kept); err != nil {
 			return nil, err
 		}
 	}

@@ -65,9 +65,13 @@ func newCUDAProject(t *testing.T, yaml string) *project {
 
 // cudaKernel describes an entry of fake.cu; more are further lines.
 func cudaKernel(name, entry string, more ...string) string {
+	stage := "  # no stage"
+	if entry == "staged_scale" {
+		stage = "  - {name: stage, dtype: f32, shape: [64], role: scratch}"
+	}
 	lines := append([]string{
 		"source: fake.cu", "entry: " + entry, "oracle: {elementwise: 2 * x}",
-		"args:", "  - {name: x, dtype: f32, shape: [N]}", "  - {name: y, dtype: f32, shape: [N], role: out}", "  - {name: n, dtype: i32, value: N}",
+		"args:", "  - {name: x, dtype: f32, shape: [N]}", stage, "  - {name: y, dtype: f32, shape: [N], role: out}", "  - {name: n, dtype: i32, value: N}",
 	}, more...)
 	if len(more) == 0 {
 		lines = append(lines, `launch: {grid: "ceildiv(N, 256)", block: 256}`)
@@ -175,6 +179,7 @@ func TestCUDACheck(t *testing.T) {
 		{"slow_scale", result.Regression, ""},
 		{"wrong_scale", result.Incorrect, ""},
 		{"other_scale", result.Maintained, ""},
+		{"staged_scale", result.Maintained, ""}, // with a further argument, so that its output is another one
 		{"illegal_address", result.Broken, result.CauseCrash},
 		{"endless", result.Broken, result.CauseTimeout},
 		{"heavy_scale", result.Broken, result.CauseLaunch},

@@ -33,8 +33,8 @@ func cudaWorker(t *testing.T, notes chan string, env ...string) *worker.Client {
 	return client
 }
 
-// cudaCell opens a cell with kernels loaded and one prepared.
-func cudaCell(t *testing.T, client *worker.Client, open wire.Open, entry string) *worker.Cell {
+// uploaded returns the hash of the kernels, which the worker then has.
+func uploaded(t *testing.T, client *worker.Client) string {
 	t.Helper()
 	source, err := os.ReadFile("testdata/fake.cu")
 	if err != nil {
@@ -44,6 +44,13 @@ func cudaCell(t *testing.T, client *worker.Client, open wire.Open, entry string)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return hash
+}
+
+// cudaCell opens a cell with kernels loaded and one prepared.
+func cudaCell(t *testing.T, client *worker.Client, open wire.Open, entry string) *worker.Cell {
+	t.Helper()
+	hash := uploaded(t, client)
 	open.Cell, open.Memory, open.Threads = "cuda", 1<<30, 64
 	cell, err := client.Open(t.Context(), open)
 	if err != nil {
@@ -147,6 +154,42 @@ func TestCUDACellsOfBothDevices(t *testing.T) {
 	want := "lock " + nvmltest.UUID1 + " 1500 1500\nreset " + nvmltest.UUID1 + "\n"
 	if raw, err := os.ReadFile(log); string(raw) != want {
 		t.Errorf("clocks: %q, %v; want %q", raw, err, want)
+	}
+}
+
+// The versions in a cell may have other arguments, and so other outputs: each has its own.
+func TestCUDASidesOfOtherArguments(t *testing.T) {
+	t.Parallel()
+	client := cudaWorker(t, make(chan string, 10), "PAWL_LOCK_DIR="+t.TempDir())
+	cell := cudaCell(t, client, wire.Open{}, "scale")
+	if _, err := cell.Load(t.Context(), wire.Load{SHA256: uploaded(t, client), Side: 1}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := cell.Prepare(t.Context(), wire.Prepare{
+		Side: 1,
+		Args: []wire.Arg{
+			{Name: "x", DType: "f32", Buffer: true, Count: 4096, Role: "in"},
+			{Name: "stage", DType: "f32", Buffer: true, Count: 64, Role: "scratch"},
+			{Name: "y", DType: "f32", Buffer: true, Count: 4096, Role: "out"},
+			{Name: "n", DType: "i32", Value: "4096"},
+		},
+		Launches: []wire.Launch{{Entry: "staged_scale", Args: []int{0, 1, 2, 3}, Grid: [3]uint32{16}, Block: [3]uint32{256}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for side, output := range []int{1, 2} {
+		for _, m := range []wire.Sample{{Side: side, Keep: 1}, {Order: []int{0, 1}, Keep: 3 + side}, {Order: []int{1, 0}, Keep: 2 - side}} {
+			m.Count, m.Repeat, m.Cache = 4, 1, "cold"
+			sampled, err := cell.Sample(t.Context(), m)
+			if err != nil || len(sampled.Kept) != 1 || sampled.Kept[0].Arg != output {
+				t.Errorf("side %d keeps %+v, want argument %d: %v", side, sampled, output, err)
+			}
+		}
+		produced, err := cell.Produce(t.Context(), wire.Produce{Side: side})
+		if err != nil || len(produced.Outputs) != 1 || produced.Outputs[0].Arg != output {
+			t.Errorf("side %d leaves %+v, want argument %d: %v", side, produced, output, err)
+		}
 	}
 }
 

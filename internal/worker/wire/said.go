@@ -117,6 +117,14 @@ type Ran struct {
 	GHz   float64 `json:"ghz,omitempty"` // mean clock; 0: unknown
 }
 
+// KeptSide returns the side of the sample whose outputs are kept.
+func (m *Sample) KeptSide() int {
+	if len(m.Order) == 0 {
+		return m.Side
+	}
+	return m.Order[(m.Keep-1)%len(m.Order)]
+}
+
 // KeptOn returns the data that the kept sample of a request worked on: its batch, and the
 // steps of oracle.Mutate that it had been through.
 func (s *Samples) KeptOn(m Sample) (batch, steps int) {

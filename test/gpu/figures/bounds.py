@@ -98,6 +98,8 @@ def ten(s):
 def selftest(s):
     if s["missed"] or s["controls_failed"] or s["mutants_killed"] < s["mutants"]:
         yield f'{s["missed"]} missed, {s["controls_failed"]} honest ones refused, {s["mutants_killed"]} of {s["mutants"]} planted mistakes found'
+    if s["skipped"]:
+        yield f'{s["skipped"]} skipped: ' + "; ".join(f'{one["name"]}: {one["why"]}' for one in s["subjects"] if one["outcome"] == "skipped")
     if not s["caught"] or not s["controls_passed"]:
         yield f'{s["caught"]} caught and {s["controls_passed"]} honest ones passed: nothing was tried'
 

@@ -63,7 +63,7 @@ BEYOND = [
     ("rivals", "backends.sdpa:math.right", 7), ("rivals", "backends", {}),
     ("matrix", "1.seconds", 10.1), ("matrix", "1.passed", 26), ("matrix", "0.failed", 1), ("matrix", "0.skipped", 1), ("matrix", "0.fault", {"cause": "crash"}), ("matrix", "", []),
     ("ten", "1.seconds", 20.1), ("ten", "0.maintained", 9), ("ten", "", []), ("ten", "", [{"seconds": 20, "verified_after": 5, "maintained": 10}]),
-    *[(stage, *change) for stage in ("cheats", "launchers", "torch") for change in (("missed", 1), ("controls_failed", 1), ("caught", 0), ("controls_passed", 0))],
+    *[(stage, *change) for stage in ("cheats", "launchers", "torch") for change in (("missed", 1), ("controls_failed", 1), ("skipped", 1), ("caught", 0), ("controls_passed", 0))],
     ("cheats", "mutants_killed", 25), ("cheats", "mutants", 0),
     ("sanitize", "kernels.softmax", [dict(TOOLS[0], errors=1), *TOOLS[1:]]), ("sanitize", "kernels.softmax", TOOLS[:3]), ("sanitize", "kernels.softmax", None),
     ("sanitize", "kernels.softmax", [dict(TOOLS[0], skipped="no room"), *TOOLS[1:]]), ("sanitize", "kernels", {"softmax": TOOLS}),

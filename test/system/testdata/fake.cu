@@ -13,6 +13,7 @@ static int twice(void **args, struct launch *l) {
 KERNEL(scale, 8, 8, 4) { return twice(args, l); }
 KERNEL(short_scale, 8, 8, 4) { twice(args, l); l->took = 4000; return 0; }
 KERNEL(other_scale, 8, 8, 4) { twice(args, l); l->took += 100; return 0; }
+KERNEL(staged_scale, 8, 8, 8, 4) { void *own[] = {args[0], args[2], args[3]}; return twice(own, l); }
 KERNEL(slow_scale, 8, 8, 4) { twice(args, l); l->took = 330000; return 0; }
 KERNEL(wrong_scale, 8, 8, 4) { twice(args, l); ARG(float *, 1)[7] += 1; return 0; }
 KERNEL(illegal_address, 8, 8, 4) { return ILLEGAL_ADDRESS; }
