@@ -57,11 +57,12 @@ func Gate(ctx context.Context, opts GateOptions) (*curve.Curve, error) {
 func Duet(ctx context.Context, opts GateOptions) (*result.Change, error) {
 	var change *result.Change
 	err := with(ctx, opts, func(g *gate) error {
-		m, err := g.match(trial{}, "the same kernel twice")
+		host := g.lab.NewHost()
+		m, err := g.match(host, trial{}, "the same kernel twice")
 		if err != nil {
 			return err
 		}
-		measure.Play(ctx, []*measure.Match{m}, g.host(trial{}), 0, g.duet, g.progress(1, 1))
+		measure.Play(ctx, []*measure.Match{m}, host, 0, g.duet, g.progress(1, 1))
 		change = g.change(m, 1)
 		return cmp.Or(ctx.Err(), m.Err())
 	})
@@ -153,24 +154,15 @@ func (g *gate) level(t trial) *curve.Level {
 	return g.curve.At(g.jobs[t.kernel].Variant.Kernel.Name, g.nominal(t), t.behind)
 }
 
-// host returns the host of a trial's sides.
-func (g *gate) host(t trial) *lab.Host {
-	job := g.jobs[t.kernel]
-	if t.behind {
-		return g.lab.NewHost([]*lab.Job{job, job, job})
-	}
-	return g.lab.NewHost([]*lab.Job{job, job})
-}
-
 // match plays a kernel with the trial's slowdown against itself: the candidate, the base and, for
 // trials behind it, the best-known version.
-func (g *gate) match(t trial, name string) (*measure.Match, error) {
+func (g *gate) match(host *lab.Host, t trial, name string) (*measure.Match, error) {
 	parts := []float64{t.part, 0}
 	if t.behind {
 		parts = []float64{t.part + behindBy, behindBy, 0}
 	}
 	job := g.jobs[t.kernel]
-	m := &measure.Match{Name: name}
+	var jobs []*lab.Job
 	for _, part := range parts {
 		config := *job.Variant.Kernel.Configs[0]
 		config.Vars = slices.Clone(config.Vars)
@@ -179,9 +171,11 @@ func (g *gate) match(t trial, name string) (*measure.Match, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read pawl's own kernels: %w", err)
 		}
-		m.Sides = append(m.Sides, measure.Side{Instance: in, Symbols: job.Artifact.Symbols})
+		own := *job
+		own.Instance = in
+		jobs = append(jobs, &own)
 	}
-	return m, nil
+	return host.Admit(name, jobs), nil
 }
 
 // try goes on until all wanted decisions are made, or time is up. A set of decisions counts
@@ -220,16 +214,17 @@ func (g *gate) try(ctx context.Context) error {
 
 // decide makes the decisions of one set of cells and saves them.
 func (g *gate) decide(ctx context.Context, chosen []trial, number int, end time.Time) error {
+	host := g.lab.NewHost()
 	var duels []*lab.Duel
 	for i, t := range chosen {
-		m, err := g.match(t, g.name(t, i+1, len(chosen)))
+		m, err := g.match(host, t, g.name(t, i+1, len(chosen)))
 		if err != nil {
 			return err
 		}
 		duels = append(duels, &lab.Duel{Match: m, Settle: func() result.Verdict { return g.judge(m, judge.Provisional) }})
 	}
 	began := time.Now()
-	lab.PlayOut(ctx, g.host(chosen[0]), duels, g.duet, g.progress(len(chosen), g.expected(end)))
+	lab.PlayOut(ctx, host, duels, g.duet, g.progress(len(chosen), g.expected(end)))
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -298,7 +298,7 @@ func TestGateKernelsDoAsMuchWork(t *testing.T) {
 				if trial.kernel >= len(g.jobs) {
 					continue
 				}
-				m, err := g.match(trial, "")
+				m, err := g.match((&lab.Lab{}).NewHost(), trial, "")
 				if err != nil {
 					t.Fatal(err)
 				}

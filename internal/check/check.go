@@ -102,8 +102,8 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	if opts.PlanOnly {
 		return c.finish(ctx, rowsOf(built)), nil
 	}
-	judged, err := c.share(ctx, groupsOf(c.verify(ctx, built)), func(lane *check, group []*verified) []*judged {
-		return lane.judge(ctx, lane.play(ctx, group))
+	judged, err := c.share(ctx, c.parties(groupsOf(c.verify(ctx, built))), func(lane *check, party []*verified) []*judged {
+		return lane.decide(ctx, party)
 	})
 	if err != nil {
 		return nil, err
@@ -145,6 +145,41 @@ func (c *check) share(ctx context.Context, groups [][]*verified, do func(lane *c
 	rows := c.hear(slices.Concat(done...))
 	slices.SortFunc(rows, func(a, b *judged) int { return a.index - b.index })
 	return rows, nil
+}
+
+// decide plays and judges the rows of a party. Whatever is wrong with one of them may be another's
+// fault: such rows play again in cells of their own.
+func (c *check) decide(ctx context.Context, party []*verified) []*judged {
+	rows := c.judge(ctx, c.play(ctx, party))
+	if !mixed(party) {
+		return rows
+	}
+	var again []*verified
+	for i, j := range rows {
+		if ctx.Err() == nil && j.doubtful() {
+			rows[i].candidate.Record.Log = ""
+			again = append(again, party[i])
+		}
+	}
+	c.done.Add(-int64(len(again)))
+	for _, group := range groupsOf(again) {
+		for _, j := range c.judge(ctx, c.play(ctx, group)) {
+			rows[slices.Index(party, j.verified)] = j
+		}
+	}
+	return rows
+}
+
+// doubtful reports whether playing has shown something wrong with a row or its opponents.
+func (j *judged) doubtful() bool {
+	found := func(v *result.Verification) int {
+		if v == nil {
+			return 0
+		}
+		return len(v.Findings)
+	}
+	return j.fault != nil || j.incorrect || found(j.verification) > found(j.verified.verification) ||
+		slices.ContainsFunc(j.playing(), func(s *side) bool { return s.fault != nil })
 }
 
 // finish completes the report.

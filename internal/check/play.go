@@ -33,6 +33,41 @@ func groupsOf(rows []*verified) [][]*verified {
 	})
 }
 
+// partyMost is how many rows share cells at most: they are judged together, and an interrupt leaves
+// all of them undecided.
+const partyMost = 16
+
+// parties joins groups that can share cells: device code cannot reach the process that launches it,
+// and the change is nobody's who must be kept from other kernels.
+func (c *check) parties(groups [][]*verified) [][]*verified {
+	var out [][]*verified
+	var party []*verified
+	for _, group := range groups {
+		switch {
+		case c.Fork || !group[0].sociable():
+			out = append(out, group)
+			continue
+		case len(party) > 0 && len(party)+len(group) > partyMost:
+			out, party = append(out, party), nil
+		}
+		party = append(party, group...)
+	}
+	if len(party) > 0 {
+		out = append(out, party)
+	}
+	return out
+}
+
+// sociable reports whether a row can share its cells with other kernels.
+func (v *verified) sociable() bool {
+	playing := v.playing()
+	return v.fault == nil && !v.incorrect && !v.alone && len(playing) > 0 && v.candidate.Variant.Kernel.DeviceCode() &&
+		!slices.ContainsFunc(playing, func(s *side) bool { return !s.job.Variant.Kernel.DeviceCode() })
+}
+
+// mixed reports whether rows of several kernels share cells.
+func mixed(party []*verified) bool { return len(groupsOf(party)) > 1 }
+
 // id is equal for sides that load the same artifacts.
 func (s sides) id() string {
 	id := ""
@@ -71,23 +106,20 @@ func (c *check) play(ctx context.Context, group []*verified) []*played {
 			c.measure(ctx, p)
 		}
 	case len(first.playing()) > 0:
-		c.playMatches(ctx, rows)
+		if c.playMatches(ctx, rows); !mixed(group) {
+			c.playOn(ctx, rows)
+		}
 	}
 	return rows
 }
 
-// playMatches plays the duets or trios of rows that share their cells to their end. Where one of
-// two opponents fails, the match starts again without it.
+// playMatches plays the duets or trios of rows that share their cells to their end.
 func (c *check) playMatches(ctx context.Context, group []*played) {
-	host := c.lab.NewHost(group[0].contestants())
+	host := c.lab.NewHost()
 	var duels []*lab.Duel
 	for _, p := range group {
 		before := *p
-		match := &measure.Match{Name: p.candidate.Name()}
-		for i, job := range p.contestants() {
-			host.Admit(i, job)
-			match.Sides = append(match.Sides, measure.Side{Instance: job.Instance, Symbols: job.Artifact.Symbols})
-		}
+		match := host.Admit(p.candidate.Name(), p.contestants())
 		duels = append(duels, &lab.Duel{Match: match, Settle: func() result.Verdict {
 			*p = c.settle(ctx, before, match)
 			verdict, _ := judge.Provisional(p.evidence(p.state, c.gate))
@@ -97,6 +129,10 @@ func (c *check) playMatches(ctx context.Context, group []*played) {
 	lab.PlayOut(ctx, host, duels, c.duet(group[0].planned), func(m *measure.Match, p measure.Progress) {
 		c.run.Emit(run.Event{Kind: run.Measure, Row: m.Name, Done: int(c.done.Load()), Total: c.total, Samples: p.Samples, MedianS: p.Median, HalfWidth: p.HalfWidth})
 	})
+}
+
+// playOn lets matches with one of two opponents failed start again without it.
+func (c *check) playOn(ctx context.Context, group []*played) {
 	var again []*played
 	for _, p := range group {
 		if left, others := p.withoutFailed(); others {
@@ -106,6 +142,7 @@ func (c *check) playMatches(ctx context.Context, group []*played) {
 	}
 	for _, left := range grouped(again, func(p *played) string { return p.sides.id() }) {
 		c.playMatches(ctx, left)
+		c.playOn(ctx, left)
 	}
 }
 

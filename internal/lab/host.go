@@ -17,62 +17,115 @@ import (
 // sidesMinor is the minor version of the protocol that introduced sides.
 const sidesMinor = 1
 
-// Host opens fresh cells for the versions of one kernel, as package measure's duets ask for them:
-// one cell for all if they are device code, else one for each.
+// Host opens fresh cells for the versions of kernels, as package measure's duets ask for them. Device
+// code lives in one cell, where the versions of one kernel take the place of another's; everything
+// else has a cell for each version, and the host is of one kernel.
 type Host struct {
-	lab   *Lab
-	sides []*Job // by side; any of their configs, since all load the same artifact
-	seats []*Lease
-	ahead []*seating // opened before they are asked for
-
-	admitted []guest
-	purpose  Purpose // large enough for every config that plays there
+	lab     *Lab
+	teams   map[string]*team
+	seats   []*Lease // by side of the team that is seated
+	seated  *team
+	order   []int      // that its sides were loaded in
+	visited []*team    // since the cells were opened
+	ahead   []*seating // opened before they are asked for
+	purpose Purpose    // large enough for every config that plays there
 }
 
-// guest is a config of a version that plays in the cells of another.
+// team is the versions of a kernel, the candidate first.
+type team struct {
+	sides  []*Job // any of their configs, since all load the same artifact
+	guests []guest
+}
+
+// guest is another config of a version.
 type guest struct {
 	side int
 	job  *Job
 }
 
-// NewHost returns the host of a kernel's versions, the candidate first.
-func (l *Lab) NewHost(sides []*Job) *Host { return &Host{lab: l, sides: sides} }
+// NewHost returns a host without matches.
+func (l *Lab) NewHost() *Host { return &Host{lab: l, teams: map[string]*team{}} }
 
-// Admit makes the cells large enough for another config of a version.
-func (h *Host) Admit(side int, job *Job) {
-	if job != h.sides[side] && job.Record.Sandbox == nil {
-		h.admitted = append(h.admitted, guest{side, job})
+// Admit returns a match of versions of a kernel, the candidate first. The cells are large enough for
+// it.
+func (h *Host) Admit(name string, jobs []*Job) *measure.Match {
+	m := &measure.Match{Name: name}
+	for _, job := range jobs {
+		m.Team += job.loadID() + "\x00"
+		m.Sides = append(m.Sides, measure.Side{Instance: job.Instance, Symbols: job.Artifact.Symbols})
 	}
-	open, _ := h.lab.requests(job, Purpose{})
-	h.purpose.Memory, h.purpose.Threads = max(h.purpose.Memory, open.Memory), max(h.purpose.Threads, open.Threads)
+	t := h.teams[m.Team]
+	if t == nil {
+		t = &team{sides: jobs}
+		h.teams[m.Team] = t
+	}
+	for side, job := range jobs {
+		if job != t.sides[side] && job.Record.Sandbox == nil {
+			t.guests = append(t.guests, guest{side, job})
+		}
+		open, _ := h.lab.requests(job, Purpose{})
+		h.purpose.Memory, h.purpose.Threads = max(h.purpose.Memory, open.Memory), max(h.purpose.Threads, open.Threads)
+	}
+	return m
 }
 
 // oneCell reports whether all sides can live in one cell: device code cannot reach
 // the process that launches it, everything else can.
-func (h *Host) oneCell() bool {
-	return !slices.ContainsFunc(h.sides, func(side *Job) bool { return !side.Variant.Kernel.DeviceCode() })
+func (t *team) oneCell() bool {
+	return !slices.ContainsFunc(t.sides, func(side *Job) bool { return !side.Variant.Kernel.DeviceCode() })
 }
 
-// Open loads the sides in the given order.
-func (h *Host) Open(ctx context.Context, order []int) ([]measure.Place, error) {
-	seated := h.take(order)
-	if seated == nil {
-		var err error
-		if seated, err = h.seat(ctx, order, h.sides); err != nil {
+// Open seats the team of a match: in the cells that are open, or else in fresh ones.
+func (h *Host) Open(ctx context.Context, m *measure.Match, order []int) ([]measure.Place, error) {
+	t := h.teams[m.Team]
+	if h.seats == nil {
+		if err := h.open(ctx, t, order); err != nil {
 			return nil, err
 		}
 	}
-	h.seats = seated.seats
-	places := make([]measure.Place, len(h.sides))
+	if h.seated != t || !slices.Equal(h.order, order) {
+		if err := h.replace(ctx, t, order); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.Contains(h.visited, t) {
+		h.visited = append(h.visited, t)
+	}
+	places := make([]measure.Place, len(t.sides))
 	for side, lease := range h.seats {
-		h.lab.describe(h.sides[side], lease)
+		h.lab.describe(t.sides[side], lease)
 		places[side] = measure.Place{Cell: lease.Cell, Index: lease.side}
 	}
 	return places, nil
 }
 
+// open takes cells that were opened ahead, or opens some.
+func (h *Host) open(ctx context.Context, t *team, order []int) error {
+	s := h.take(t, order)
+	if s == nil {
+		var err error
+		if s, err = h.seat(ctx, order, t, t.sides); err != nil {
+			return err
+		}
+	}
+	h.seats, h.seated, h.order, h.visited = s.seats, s.team, s.order, nil
+	return nil
+}
+
+// replace loads a team's sides into the cell that is open. If one cannot be loaded, the cell ends.
+func (h *Host) replace(ctx context.Context, t *team, order []int) error {
+	s, err := h.fill(ctx, order, t, t.sides, h.seats[h.order[0]])
+	if err != nil {
+		h.seats = nil
+		return err
+	}
+	h.seats, h.seated, h.order = s.seats, t, order
+	return nil
+}
+
 // seating holds the cells of one visit, by side.
 type seating struct {
+	team  *team
 	order []int
 	seats []*Lease
 }
@@ -81,20 +134,27 @@ type seating struct {
 func (s *seating) ended() bool { return slices.ContainsFunc(s.seats, (*Lease).ended) }
 
 // seat opens cells and loads the sides. It writes what it learns of them to the records of jobs.
-func (h *Host) seat(ctx context.Context, order []int, jobs []*Job) (*seating, error) {
+func (h *Host) seat(ctx context.Context, order []int, t *team, jobs []*Job) (*seating, error) {
 	client, err := h.lab.Client(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &seating{order, make([]*Lease, len(jobs))}
-	if !h.oneCell() {
+	if !t.oneCell() {
+		s := &seating{t, order, make([]*Lease, len(jobs))}
 		return s, h.seatEach(ctx, s, jobs)
 	}
 	if client.Minor() < sidesMinor {
 		return nil, result.Faultf(result.CauseUnsupported, "the worker speaks protocol %s; several versions in one cell need 1.%d", client.Hello().Protocol, sidesMinor).
 			WithHint("install the same version of pawl on both sides")
 	}
+	return h.fill(ctx, order, t, jobs, nil)
+}
+
+// fill loads the sides into one cell, which it opens where there is none yet.
+func (h *Host) fill(ctx context.Context, order []int, t *team, jobs []*Job, into *Lease) (*seating, error) {
+	s := &seating{t, order, make([]*Lease, len(jobs))}
 	purpose := h.purpose
+	purpose.Beside = into
 	for index, side := range order {
 		purpose.Side = index
 		lease, err := h.lab.Lease(ctx, jobs[side], purpose)
@@ -125,7 +185,7 @@ func (h *Host) seatEach(ctx context.Context, s *seating, jobs []*Job) error {
 	opening.Wait()
 	for side, err := range errs {
 		if err != nil {
-			h.leave(ctx, s.seats, jobs, make([]error, len(jobs)))
+			leave(ctx, s.seats, jobs, make([]error, len(jobs)))
 			return ofSide(side, err)
 		}
 	}
@@ -145,20 +205,21 @@ const aheadMemory = 4 << 30
 
 // Expect opens the cells of later visits, in parallel. It ignores errors: they happen again in
 // Open, which returns them.
-func (h *Host) Expect(ctx context.Context, orders [][]int) {
+func (h *Host) Expect(ctx context.Context, m *measure.Match, orders [][]int) {
+	t := h.teams[m.Team]
 	client, err := h.lab.Client(ctx)
-	if err != nil || !slices.ContainsFunc(h.sides, func(job *Job) bool { return job.Cell() != spec.CellHost }) {
+	if err != nil || !slices.ContainsFunc(t.sides, func(job *Job) bool { return job.Cell() != spec.CellHost }) {
 		return
 	}
 	facts := client.Hello().Machine
-	most := min(len(orders), facts.CPU.Cores/2/len(h.sides), int(facts.MemoryBytes/2/aheadMemory)/len(h.sides))
+	most := min(len(orders), facts.CPU.Cores/2/len(t.sides), int(facts.MemoryBytes/2/aheadMemory)/len(t.sides))
 	if most < 2 {
 		return
 	}
 	h.Release(ctx) // the cells that were expected before
 	made := make([]*seating, most)
 	atOnce(most, func(i int) {
-		if s, err := h.seat(ctx, orders[i], h.apart()); err == nil {
+		if s, err := h.seat(ctx, orders[i], t, t.apart()); err == nil {
 			made[i] = s
 		}
 	})
@@ -166,45 +227,57 @@ func (h *Host) Expect(ctx context.Context, orders [][]int) {
 }
 
 // apart returns the sides with records of their own, for cells that may never be used.
-func (h *Host) apart() []*Job {
-	jobs := make([]*Job, len(h.sides))
-	for side, job := range h.sides {
+func (t *team) apart() []*Job {
+	jobs := make([]*Job, len(t.sides))
+	for side, job := range t.sides {
 		own := *job
 		jobs[side] = &own
 	}
 	return jobs
 }
 
-// take finds cells that were opened ahead.
-func (h *Host) take(order []int) *seating {
+// take finds cells that were opened ahead: those with the team seated in that order or, if it has
+// one cell, any other.
+func (h *Host) take(t *team, order []int) *seating {
 	h.ahead = slices.DeleteFunc(h.ahead, (*seating).ended)
-	return takeOut(&h.ahead, func(s *seating) bool { return slices.Equal(s.order, order) })
+	same := takeOut(&h.ahead, func(s *seating) bool { return s.team == t && slices.Equal(s.order, order) })
+	if same != nil || !t.oneCell() {
+		return same
+	}
+	return takeOut(&h.ahead, func(s *seating) bool { return s.team != t })
 }
 
 // Release closes cells that were opened but not needed.
 func (h *Host) Release(ctx context.Context) {
 	for _, s := range slices.DeleteFunc(h.ahead, (*seating).ended) {
-		h.leave(ctx, s.seats, h.apart(), make([]error, len(h.sides)))
+		leave(ctx, s.seats, s.team.apart(), make([]error, len(s.seats)))
 	}
 	h.ahead = nil
 }
 
 // Close ends the cells. It returns, by side, the errors that only closing revealed.
 func (h *Host) Close(ctx context.Context, errs []error) []error {
-	seats := h.seats
-	h.seats = make([]*Lease, len(h.sides))
-	out := h.leave(ctx, seats, h.sides, errs)
-	for _, g := range h.admitted { // the sandbox of the cells held everything that played in them
-		into, from := &g.job.Record, h.sides[g.side].Record
-		if into.Trust, into.Flush = from.Trust, from.Flush; from.Sandbox != nil {
-			into.held(*from.Sandbox)
+	seats, last := h.seats, h.seated
+	if h.seats = nil; seats == nil {
+		return nil
+	}
+	out := leave(ctx, seats, last.sides, errs)
+	for _, t := range h.visited {
+		if t != last { // it had the same cell
+			t.sides[0].Record.as(last.sides[0].Record)
+		}
+		for _, g := range t.guests { // the sandbox of the cells held everything that played in them
+			into, from := &g.job.Record, t.sides[g.side].Record
+			if into.Trust, into.Flush = from.Trust, from.Flush; from.Sandbox != nil {
+				into.held(*from.Sandbox)
+			}
 		}
 	}
 	return out
 }
 
 // leave closes the cells of a visit.
-func (h *Host) leave(ctx context.Context, seats []*Lease, jobs []*Job, errs []error) []error {
+func leave(ctx context.Context, seats []*Lease, jobs []*Job, errs []error) []error {
 	once, before := make([]*Lease, len(jobs)), make([]error, len(jobs))
 	first := map[*worker.Cell]int{}
 	for side, seat := range seats {

@@ -77,8 +77,8 @@ func scripted(t *testing.T, config string, script puppet.Script) *Job {
 func TestHostOpensACellForEverySide(t *testing.T) {
 	b := newLab(t)
 	sides := []*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{Reach: true}), scripted(t, "small", puppet.Script{})}
-	host := b.NewHost(sides)
-	places, err := host.Open(t.Context(), []int{2, 0, 1})
+	host, m := hosted(b, sides...)
+	places, err := host.Open(t.Context(), m, []int{2, 0, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 		t.Fatal("an attempt to reach the network is not noticed")
 	}
 	sides[1].Artifact = sides[0].Artifact
-	if _, err := host.Open(t.Context(), []int{0, 1, 2}); err != nil {
+	if _, err := host.Open(t.Context(), m, []int{0, 1, 2}); err != nil {
 		t.Fatal(err)
 	}
 	host.Close(t.Context(), make([]error, 3))
@@ -120,8 +120,8 @@ func TestHostOpensACellForEverySide(t *testing.T) {
 // A side that cannot be loaded is named, and the others' cells do not stay behind.
 func TestHostNamesTheSideThatCannotBeLoaded(t *testing.T) {
 	b := newLab(t)
-	host := b.NewHost([]*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{Crash: "load"})})
-	_, err := host.Open(t.Context(), []int{0, 1})
+	host, m := hosted(b, scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{Crash: "load"}))
+	_, err := host.Open(t.Context(), m, []int{0, 1})
 	side := measure.SideOf(err)
 	var fault *result.Fault
 	if side != 1 || !errors.As(err, &fault) || fault.Cause != result.CauseExit {
@@ -138,14 +138,14 @@ func TestHostNamesTheSideThatCannotBeLoaded(t *testing.T) {
 func TestHostWithoutAWorker(t *testing.T) {
 	b := newLab(t)
 	sides := []*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{})}
-	host := b.NewHost(sides)
+	host, m := hosted(b, sides...)
 	client, err := b.Client(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	client.Close()
 	b.Worker = []string{"false"}
-	err = host.seatEach(t.Context(), &seating{[]int{0, 1}, make([]*Lease, 2)}, sides)
+	err = host.seatEach(t.Context(), &seating{host.teams[m.Team], []int{0, 1}, make([]*Lease, 2)}, sides)
 	if err == nil || measure.SideOf(err) != -1 {
 		t.Errorf("side %d: %v", measure.SideOf(err), err)
 	}
@@ -156,8 +156,8 @@ func TestHostWithoutAWorker(t *testing.T) {
 func TestHostCloses(t *testing.T) {
 	b := newLab(t)
 	dies := puppet.Script{Crash: "ping"}
-	host := b.NewHost([]*Job{scripted(t, "small", dies), scripted(t, "small", dies), scripted(t, "small", puppet.Script{})})
-	if _, err := host.Open(t.Context(), []int{0, 1, 2}); err != nil {
+	host, m := hosted(b, scripted(t, "small", dies), scripted(t, "small", dies), scripted(t, "small", puppet.Script{}))
+	if _, err := host.Open(t.Context(), m, []int{0, 1, 2}); err != nil {
 		t.Fatal(err)
 	}
 	known := errors.New("known")
@@ -174,14 +174,14 @@ func TestHostCloses(t *testing.T) {
 func TestHostHasRoomForEveryConfig(t *testing.T) {
 	b := newLab(t)
 	small, huge := scripted(t, "small", puppet.Script{}), scripted(t, "huge", puppet.Script{})
-	host := b.NewHost([]*Job{small, small})
+	host, _ := hosted(b, small, small)
 	alone, _ := b.requests(huge, Purpose{})
 	before, _ := b.requests(small, host.purpose)
 	if before.Memory >= alone.Memory || before.Threads >= alone.Threads {
 		t.Fatalf("the huge config is not larger: %+v, %+v", before, alone)
 	}
-	host.Admit(0, huge)
-	host.Admit(0, small)
+	host.Admit("huge", []*Job{huge, huge})
+	host.Admit("small", []*Job{small, small})
 	if after, _ := b.requests(small, host.purpose); after.Memory != alone.Memory || after.Threads != alone.Threads {
 		t.Errorf("%d bytes and %d threads, want %d and %d", after.Memory, after.Threads, alone.Memory, alone.Threads)
 	}
@@ -191,14 +191,14 @@ func TestHostHasRoomForEveryConfig(t *testing.T) {
 // the cores can: here three. A visit then gets its own cells, in its order, and cells that are not
 // needed are closed.
 func TestHostOpensAhead(t *testing.T) {
-	cells := newLab(t).NewHost([]*Job{scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{})})
-	cells.Expect(t.Context(), [][]int{{0, 1}, {1, 0}})
+	cells, m := hosted(newLab(t), scripted(t, "small", puppet.Script{}), scripted(t, "small", puppet.Script{}))
+	cells.Expect(t.Context(), m, [][]int{{0, 1}, {1, 0}})
 	if len(cells.ahead) > 0 {
 		t.Error("cells that are there at once are opened ahead")
 	}
 	sides := twoVersions(t)
-	host := labWithGPU(t, "").NewHost(sides)
-	host.Expect(t.Context(), [][]int{{0, 1}, {1, 0}, {1, 0}, {0, 1}})
+	host, m := hosted(labWithGPU(t, ""), sides...)
+	host.Expect(t.Context(), m, [][]int{{0, 1}, {1, 0}, {1, 0}, {0, 1}})
 	if len(host.ahead) != 3 {
 		t.Fatalf("%d visits are ready", len(host.ahead))
 	}
@@ -207,7 +207,7 @@ func TestHostOpensAhead(t *testing.T) {
 	}
 	seen := map[uint64]bool{}
 	for visit, order := range [][]int{{1, 0}, {1, 0}, {0, 1}, {0, 1}} {
-		places, err := host.Open(t.Context(), order)
+		places, err := host.Open(t.Context(), m, order)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,11 +221,11 @@ func TestHostOpensAhead(t *testing.T) {
 		}
 		host.Close(t.Context(), make([]error, 2))
 	}
-	host.Expect(t.Context(), [][]int{{0, 1}, {1, 0}})
+	host.Expect(t.Context(), m, [][]int{{0, 1}, {1, 0}})
 	if host.Release(t.Context()); len(host.ahead) > 0 {
 		t.Errorf("%d visits are still ready", len(host.ahead))
 	}
-	host.Expect(t.Context(), [][]int{{0, 1}}) // one is not worth it
+	host.Expect(t.Context(), m, [][]int{{0, 1}}) // one is not worth it
 	if len(host.ahead) > 0 {
 		t.Errorf("%d visits are ready", len(host.ahead))
 	}
@@ -237,18 +237,15 @@ type counted struct {
 	opened int
 }
 
-func (h *counted) Open(ctx context.Context, order []int) ([]measure.Place, error) {
+func (h *counted) Open(ctx context.Context, m *measure.Match, order []int) ([]measure.Place, error) {
 	h.opened++
-	return h.Host.Open(ctx, order)
+	return h.Host.Open(ctx, m, order)
 }
 
-// twice returns a match of a job with itself.
-func twice(job *Job) *measure.Match {
-	m := &measure.Match{Name: "m"}
-	for range 2 {
-		m.Sides = append(m.Sides, measure.Side{Instance: job.Instance, Symbols: job.Artifact.Symbols})
-	}
-	return m
+// hosted returns a host and a match of these versions there.
+func hosted(b *Lab, sides ...*Job) (*Host, *measure.Match) {
+	host := b.NewHost()
+	return host, host.Admit("m", sides)
 }
 
 func ignore(*measure.Match, measure.Progress) {}
@@ -268,12 +265,13 @@ func TestPlayOut(t *testing.T) {
 			b.Sandbox = "off"
 			job := scripted(t, "small", puppet.Script{Micros: 200})
 			settled := 0
-			duel := &Duel{Match: twice(job), Settle: func() result.Verdict {
+			inner, m := hosted(b, job, job)
+			duel := &Duel{Match: m, Settle: func() result.Verdict {
 				settled++
 				return test.verdicts[min(settled, len(test.verdicts))-1]
 			}}
 			opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
-			host := &counted{Host: b.NewHost([]*Job{job, job})}
+			host := &counted{Host: inner}
 			PlayOut(t.Context(), host, []*Duel{duel}, opts, ignore)
 			if err := duel.Match.Err(); err != nil {
 				t.Fatal(err)
@@ -294,7 +292,7 @@ func TestUndecidedHasTwiceTheBudget(t *testing.T) {
 	b := newLab(t)
 	b.Sandbox = "off"
 	job := scripted(t, "small", puppet.Script{Micros: 200})
-	m := twice(job)
+	host, m := hosted(b, job, job)
 	var spent []time.Duration
 	duel := &Duel{Match: m, Settle: func() result.Verdict {
 		spent = append(spent, m.Spent)
@@ -302,7 +300,7 @@ func TestUndecidedHasTwiceTheBudget(t *testing.T) {
 	}}
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: 1} // never narrow enough
 	opts.Budget = 300 * time.Millisecond
-	PlayOut(t.Context(), b.NewHost([]*Job{job, job}), []*Duel{duel}, opts, ignore)
+	PlayOut(t.Context(), host, []*Duel{duel}, opts, ignore)
 	if len(spent) != 2 || spent[1]-spent[0] < 2*opts.Budget || m.Stopped != "budget" {
 		t.Errorf("settled after %v, stopped by %s", spent, m.Stopped)
 	}
@@ -313,10 +311,7 @@ func TestPlayOutWithoutConfirmation(t *testing.T) {
 	b := newLab(t)
 	b.Sandbox = "off"
 	slower, base := scripted(t, "small", puppet.Script{Micros: 240}), scripted(t, "small", puppet.Script{Micros: 200})
-	m := &measure.Match{Name: "m"}
-	for _, job := range []*Job{slower, base} {
-		m.Sides = append(m.Sides, measure.Side{Instance: job.Instance, Symbols: job.Artifact.Symbols})
-	}
+	host, m := hosted(b, slower, base)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
@@ -328,7 +323,7 @@ func TestPlayOutWithoutConfirmation(t *testing.T) {
 		verdict, _ := judge.Provisional(found())
 		return verdict
 	}}
-	PlayOut(ctx, b.NewHost([]*Job{slower, base}), []*Duel{duel}, opts, ignore)
+	PlayOut(ctx, host, []*Duel{duel}, opts, ignore)
 	if err := m.Err(); err != nil || len(m.Cells) != 4 || duel.verdict != result.Regression {
 		t.Fatalf("%v, %d cells, %s", err, len(m.Cells), duel.verdict)
 	}
@@ -344,13 +339,14 @@ func TestPlayOutOfSeveral(t *testing.T) {
 	job := scripted(t, "small", puppet.Script{Micros: 200})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	host := b.NewHost()
 	var duels []*Duel
 	verdicts := []result.Verdict{result.Maintained, result.Regression}
 	for i := range verdicts {
-		duels = append(duels, &Duel{Match: twice(job), Settle: func() result.Verdict { return verdicts[i] }})
+		duels = append(duels, &Duel{Match: host.Admit("m", []*Job{job, job}), Settle: func() result.Verdict { return verdicts[i] }})
 	}
 	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
-	PlayOut(ctx, b.NewHost([]*Job{job, job}), duels, opts, func(m *measure.Match, _ measure.Progress) {
+	PlayOut(ctx, host, duels, opts, func(m *measure.Match, _ measure.Progress) {
 		if len(m.Cells) == 6 { // in the middle of the confirmation
 			cancel()
 		}
@@ -367,16 +363,16 @@ func TestPlayOutOfSeveral(t *testing.T) {
 func TestExpectedOfAWorkerThatEnds(t *testing.T) {
 	sides := twoVersions(t)
 	b := labWithGPU(t, "")
-	host := b.NewHost(sides)
+	host, m := hosted(b, sides...)
 	orders := [][]int{{0, 1}, {1, 0}, {1, 0}, {0, 1}}
-	host.Expect(t.Context(), orders)
+	host.Expect(t.Context(), m, orders)
 	if len(host.ahead) == 0 {
 		t.Fatal("none was opened ahead")
 	}
 	b.worker.Close()
 	<-b.worker.Gone()
 	for visit, order := range orders {
-		places, err := host.Open(t.Context(), order)
+		places, err := host.Open(t.Context(), m, order)
 		side := measure.SideOf(err)
 		if err != nil {
 			t.Fatal(side, err)
@@ -388,4 +384,65 @@ func TestExpectedOfAWorkerThatEnds(t *testing.T) {
 		}
 		host.Close(t.Context(), make([]error, len(sides)))
 	}
+}
+
+// Kernels share a cell: the versions of the next take the place of the last one's. What cannot be
+// loaded ends the cell, and the next kernel gets a fresh one.
+func TestKernelsShareACell(t *testing.T) {
+	t.Parallel()
+	host := labWithGPU(t, "").NewHost()
+	var matches []*measure.Match
+	var teams [][]*Job
+	for _, code := range []string{"code", "other", refusedCode} {
+		sides := twoVersions(t)
+		for _, job := range sides {
+			job.Artifact = build.NewArtifact([]byte(code), "k")
+			job.Artifact.Key = code
+		}
+		teams = append(teams, sides)
+		matches = append(matches, host.Admit(code, sides))
+	}
+	open := func(m *measure.Match, order ...int) (uint64, error) {
+		t.Helper()
+		places, err := host.Open(t.Context(), m, order)
+		if err != nil {
+			return 0, err
+		}
+		if places[0].Cell != places[1].Cell || places[order[0]].Index != 0 || places[order[1]].Index != 1 {
+			t.Errorf("%+v", places)
+		}
+		return places[0].Cell.Info.Cell, nil
+	}
+	first, err := open(matches[0], 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := open(matches[1], 1, 0); err != nil || second != first {
+		t.Errorf("cells %d and %d, %v", first, second, err)
+	}
+	for i, want := range []string{"way 1", "way 0"} { // as they were loaded
+		if r := teams[1][i].Record; r.Trust != "harness" || r.Flush != want {
+			t.Errorf("side %d: trust %q, flush %q", i, r.Trust, r.Flush)
+		}
+	}
+	if again, err := open(matches[0], 0, 1); err != nil || again != first {
+		t.Errorf("cells %d and %d, %v", first, again, err)
+	}
+	host.Close(t.Context(), make([]error, 2))
+	for i, team := range teams[:2] {
+		if team[0].Record.PeakMemory == 0 {
+			t.Errorf("kernel %d: no memory", i)
+		}
+	}
+	second, err := open(matches[1], 0, 1)
+	if err != nil || second == first {
+		t.Errorf("cells %d and %d, %v", first, second, err)
+	}
+	if _, err := open(matches[2], 1, 0); measure.SideOf(err) != 1 {
+		t.Errorf("side %d: %v", measure.SideOf(err), err)
+	}
+	if third, err := open(matches[1], 0, 1); err != nil || third == second {
+		t.Errorf("cells %d and %d, %v", second, third, err)
+	}
+	host.Close(t.Context(), make([]error, 2))
 }

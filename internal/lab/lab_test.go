@@ -23,7 +23,8 @@ import (
 )
 
 // beWorkerWithGPU acts as a worker whose machine has GPUs: PAWL_TEST_HELLO is a part of its hello.
-// It opens cells that load anything, report something about each side, and do nothing else.
+// It opens cells that load anything but refusedCode, report something about each side, and do
+// nothing else.
 func beWorkerWithGPU() {
 	hello := wire.Hello{
 		Protocol: "1.1", DeviceClass: "some-processor", Machine: result.Fingerprint{CPU: result.CPU{Model: "Some Processor"}},
@@ -40,6 +41,7 @@ func beWorkerWithGPU() {
 			return
 		}
 		var body any
+		op := wire.OpOK
 		switch frame.Op {
 		case wire.OpHave:
 			body = wire.HaveReply{Have: true}
@@ -49,13 +51,19 @@ func beWorkerWithGPU() {
 		case wire.OpLoad:
 			var m wire.Load
 			_ = frame.Decode(&m)
+			if m.SHA256 == build.NewArtifact([]byte(refusedCode), "").SHA256 {
+				op, body = wire.OpError, wire.Failure{Fault: result.Fault{Cause: result.CauseCrash, Message: "refused"}}
+				break
+			}
 			body = wire.LoadReply{Flush: fmt.Sprintf("way %d", m.Side), Limits: []string{fmt.Sprintf("limit of side %d", m.Side)}}
 		case wire.OpClose:
-			body = wire.CloseReply{}
+			body = wire.CloseReply{PeakMemory: 1}
 		}
-		_ = out.Send(frame.ID, wire.OpOK, body, nil)
+		_ = out.Send(frame.ID, op, body, nil)
 	}
 }
+
+const refusedCode = "refused"
 
 // labWithGPU returns a lab at the worker above.
 func labWithGPU(t *testing.T, class string) *Lab {
@@ -219,8 +227,8 @@ kernels:
 func TestSidesHaveTheirOwnLimits(t *testing.T) {
 	t.Parallel()
 	b, sides := labWithGPU(t, ""), twoVersions(t)
-	host := b.NewHost(sides)
-	if _, err := host.Open(t.Context(), []int{1, 0}); err != nil {
+	host, m := hosted(b, sides...)
+	if _, err := host.Open(t.Context(), m, []int{1, 0}); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{1, 0} { // they are numbered as they are loaded

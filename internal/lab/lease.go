@@ -230,6 +230,14 @@ func (r *Record) held(box result.Sandbox) {
 	r.Sandbox = &box
 }
 
+// as records what a cell reported that another job was in as well.
+func (r *Record) as(other Record) {
+	r.PeakMemory = max(r.PeakMemory, other.PeakMemory)
+	if other.Sandbox != nil {
+		r.held(*other.Sandbox)
+	}
+}
+
 // loadID is equal for jobs that load the same function.
 func (p *Job) loadID() string {
 	keywords, _ := json.Marshal(p.Keywords) // of plain values: cannot fail

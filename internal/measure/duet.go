@@ -48,6 +48,7 @@ type DuetOptions struct {
 // collects the measurements, over as many sets of cells as are played.
 type Match struct {
 	Name  string
+	Team  string // equal for matches whose sides load the same code
 	Sides []Side // without their cells, which a Host gives them
 
 	Cells   []MatchCell
@@ -98,18 +99,20 @@ type Place struct {
 	Index int // among the sides of that cell
 }
 
-// Host gives a kernel's sides fresh cells. Open loads them in the given order and returns their
-// places by side, or a *SideError where one cannot be loaded. Close is given each side's error.
+// Host gives the sides of matches cells. Open loads those of a match in the given order and returns
+// their places by side, or a *SideError where one cannot be loaded, whose cells have then ended. The
+// cells are fresh after Close, which is given the error of each side that was loaded last; before,
+// the next match gets the same.
 type Host interface {
-	Open(ctx context.Context, order []int) ([]Place, error)
+	Open(ctx context.Context, m *Match, order []int) ([]Place, error)
 	Close(ctx context.Context, errs []error) []error
 }
 
 // A Host that takes long to open cells may open several at once. Expect tells it the orders in
-// which Open will be called, unless the match ends before, and that nothing is being measured now.
-// Release tells it that no more of them are needed.
+// which a match's sides will be loaded, unless the match ends before, and that nothing is being
+// measured now. Release tells it that no more of them are needed.
 type expectant interface {
-	Expect(ctx context.Context, orders [][]int)
+	Expect(ctx context.Context, m *Match, orders [][]int)
 	Release(ctx context.Context)
 }
 
@@ -121,7 +124,7 @@ const (
 
 // expect tells a host that can open cells ahead which cells come next, before the first of them is
 // opened.
-func expect(ctx context.Context, host Host, sides, cell int) {
+func expect(ctx context.Context, host Host, m *Match, cell int) {
 	ready, yes := host.(expectant)
 	if !yes || cell != 0 && (cell < expectFirst || (cell-expectFirst)%expectMore != 0) {
 		return
@@ -132,9 +135,9 @@ func expect(ctx context.Context, host Host, sides, cell int) {
 	}
 	var orders [][]int
 	for ahead := range many {
-		orders = append(orders, loadingOrder(sides, cell+ahead))
+		orders = append(orders, loadingOrder(len(m.Sides), cell+ahead))
 	}
-	ready.Expect(ctx, orders)
+	ready.Expect(ctx, m, orders)
 }
 
 // Err returns why a match ended early: a *SideError, or an error that concerns all sides.
@@ -165,7 +168,9 @@ func Play(ctx context.Context, matches []*Match, host Host, set int, opts DuetOp
 		if len(waiting) == 0 {
 			return
 		}
-		expect(ctx, host, len(waiting[0].Sides), cell)
+		// A match may feel the heat of the one before: in every cell they come in another order.
+		rand.Shuffle(len(waiting), func(i, j int) { waiting[i], waiting[j] = waiting[j], waiting[i] })
+		expect(ctx, host, waiting[0], cell)
 		visit(ctx, waiting, host, set, cell, opts, progress)
 		for _, m := range waiting {
 			if m.err != nil {
@@ -228,42 +233,49 @@ func loadingOrder(sides, cell int) []int {
 // visit opens fresh cells and lets every match play in them. A cell that one match ends is replaced
 // for the others.
 func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts DuetOptions, progress func(*Match, Progress)) {
-	sides := len(matches[0].Sides)
-	loading := loadingOrder(sides, cell)
-	suspects := slices.Clone(matches)
+	matches = slices.Clone(matches)
+	var suspects []*Match
 	defer func() {
 		for _, m := range suspects {
 			if m.err != nil && SideOf(m.err) == whole && !lost(m.err) && ctx.Err() == nil {
-				m.blame(ctx, host, loading)
+				m.blame(ctx, host, loadingOrder(len(m.Sides), cell))
 			}
 		}
 	}()
 	for len(matches) > 0 {
-		places, err := host.Open(ctx, loading)
-		if err != nil {
-			for _, m := range matches {
-				m.err = err
-			}
-			suspects = suspects[:len(suspects)-len(matches)]
-			return
-		}
-		errs := make([]error, sides)
+		var errs []error // of the sides of the last match
 		var here []*Match
-		for len(matches) > 0 {
+		for len(matches) > 0 && !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
 			m := matches[0]
-			matches = matches[1:]
+			errs = make([]error, len(m.Sides))
+			loading := loadingOrder(len(m.Sides), cell)
+			places, err := host.Open(ctx, m, loading)
+			if err != nil { // so do all that load the same
+				for _, other := range matches {
+					if other.Team == m.Team {
+						other.err = err
+					}
+				}
+				matches = slices.DeleteFunc(matches, func(other *Match) bool { return other.Team == m.Team })
+				errs, here = nil, nil // its cells have ended
+				break
+			}
+			matches, suspects = matches[1:], append(suspects, m)
 			began := time.Now()
 			m.err = m.visit(ctx, places, loading, set, len(here) > 0, opts, progress)
 			m.Spent += time.Since(began)
-			if m.err != nil {
-				for i := range errs {
-					if faulty := SideOf(m.err); i == faulty || faulty == whole {
-						errs[i] = m.err
-					}
-				}
-				break
+			if m.err == nil {
+				here = append(here, m)
+				continue
 			}
-			here = append(here, m)
+			for i := range errs {
+				if faulty := SideOf(m.err); i == faulty || faulty == whole {
+					errs[i] = m.err
+				}
+			}
+		}
+		if errs == nil {
+			continue
 		}
 		// An error that only closing reveals concerns every match that played there.
 		for side, err := range host.Close(ctx, errs) {
@@ -279,7 +291,7 @@ func visit(ctx context.Context, matches []*Match, host Host, set, cell int, opts
 // blame finds out which side ended a shared cell, by letting each side launch alone. If none ends its
 // cell then, the error says nothing of any side.
 func (m *Match) blame(ctx context.Context, host Host, loading []int) {
-	places, err := host.Open(ctx, loading)
+	places, err := host.Open(ctx, m, loading)
 	if err != nil {
 		m.err = err
 		return

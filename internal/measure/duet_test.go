@@ -464,3 +464,41 @@ func TestCoresOfBothSides(t *testing.T) {
 		}
 	}
 }
+
+// Matches of several kernels share every cell, in another order each time. One that cannot be loaded
+// is in nobody's way.
+func TestTeamsShareCells(t *testing.T) {
+	t.Parallel()
+	host := newStage(t, func(int, int) puppet.Script { return puppet.Script{} })
+	host.shared, host.refuse = true, "refused"
+	var matches []*Match
+	for _, team := range []string{"a", "b", "refused", "c", "d", "e"} {
+		m := newMatch(spec.CellCUDA, team, 200_000, 200_000)
+		m.Team = team
+		matches = append(matches, m)
+	}
+	twin := newMatch(spec.CellCUDA, "twin", 200_000, 200_000)
+	twin.Team = "refused"
+	opts := brief()
+	opts.Floor = 2 * opts.HalfWidth // so that all play as many cells
+	opts.Budget = time.Nanosecond
+	Play(t.Context(), append(matches, twin), host, 0, opts, quiet)
+	orders := map[string]bool{}
+	for _, m := range append(matches, twin) {
+		if refused := m.Team == "refused"; refused != (m.Err() != nil) || refused != (len(m.Cells) == 0) {
+			t.Errorf("%s: %d cells, %v", m.Name, len(m.Cells), m.Err())
+		} else if !refused && len(m.Cells) != cellsLeast {
+			t.Errorf("%s: %d cells", m.Name, len(m.Cells))
+		}
+	}
+	// The refused team ends the first cell; the others play there or in the next.
+	if n := len(host.orders); n < cellsLeast || n > cellsLeast+1 {
+		t.Errorf("%d cells were opened for %d visits", n, cellsLeast)
+	}
+	for round := range slices.Chunk(host.loads, 5) {
+		orders[strings.Join(round, "")] = true
+	}
+	if len(orders) < 2 {
+		t.Errorf("always in the order %v", orders)
+	}
+}

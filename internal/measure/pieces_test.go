@@ -136,7 +136,7 @@ func TestExpect(t *testing.T) {
 	host := &knowing{}
 	for cell := range 10 {
 		host.told = nil
-		expect(t.Context(), host, 3, cell)
+		expect(t.Context(), host, &Match{Sides: make([]Side, 3)}, cell)
 		want := map[int]int{0: 4, 4: 2, 6: 2, 8: 2}[cell]
 		if len(host.told) != want {
 			t.Errorf("before cell %d: told of %d cells, want %d", cell, len(host.told), want)
@@ -147,7 +147,7 @@ func TestExpect(t *testing.T) {
 			}
 		}
 	}
-	expect(t.Context(), newStage(t, nil), 2, 0) // which does not ask
+	expect(t.Context(), newStage(t, nil), &Match{Sides: make([]Side, 2)}, 0) // which does not ask
 }
 
 // knowing is a host that opens cells ahead.
@@ -156,7 +156,7 @@ type knowing struct {
 	told [][]int
 }
 
-func (k *knowing) Expect(_ context.Context, orders [][]int) { k.told = orders }
+func (k *knowing) Expect(_ context.Context, _ *Match, orders [][]int) { k.told = orders }
 
 func (k *knowing) Release(context.Context) {}
 

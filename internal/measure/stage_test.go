@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,8 +59,12 @@ type stage struct {
 	client *worker.Client
 	shared bool // all sides in one cell, as device code has it
 	script func(cell, side int) puppet.Script
-	last   int // the worker ends when these cells have been opened; 0: it does not
+	last   int    // the worker ends when these cells have been opened; 0: it does not
+	refuse string // team whose first side cannot be loaded
 
+	places []Place   // of the cells that are open
+	team   string    // whose sides they have loaded
+	loads  []string  // teams, as they were loaded
 	orders [][]int   // that sides were loaded in, cells by cells
 	errs   [][]error // that their ends were told of
 	cells  []*worker.Cell
@@ -82,7 +87,19 @@ func newStage(t *testing.T, script func(cell, side int) puppet.Script, env ...st
 	return &stage{t: t, client: newWorker(t, env...), script: script, data: map[[2]int][]string{}}
 }
 
-func (s *stage) Open(ctx context.Context, order []int) ([]Place, error) {
+func (s *stage) Open(ctx context.Context, m *Match, order []int) ([]Place, error) {
+	if s.refuse != "" && m.Team == s.refuse {
+		if s.places != nil {
+			s.Close(ctx, make([]error, len(order)))
+		}
+		return nil, &SideError{0, errors.New("refused")}
+	}
+	if s.team != m.Team || s.places == nil {
+		s.team, s.loads = m.Team, append(s.loads, m.Team)
+	}
+	if s.places != nil {
+		return s.places, nil
+	}
 	number := len(s.orders)
 	s.orders = append(s.orders, order)
 	s.cells = make([]*worker.Cell, len(order))
@@ -111,10 +128,12 @@ func (s *stage) Open(ctx context.Context, order []int) ([]Place, error) {
 	if s.last > 0 && number == s.last {
 		s.client.Close()
 	}
+	s.places = places
 	return places, nil
 }
 
 func (s *stage) Close(ctx context.Context, errs []error) []error {
+	s.places = nil
 	out := make([]error, len(s.cells))
 	s.errs = append(s.errs, slices.Clone(errs))
 	for side, cell := range s.cells {
