@@ -6,7 +6,7 @@ SPREAD_PCT, SPREAD_OF = 3, ("scale/long", "fma/medium", "fma/long")  # the kerne
 SANDBOX, SANDBOX_KERNEL = 0.003, 0.01  # of all pairs, of one kernel's
 SWEEP_S, SWEEP_CONFIGS, SWEEP_RIVALS = 60, 10, 5
 MATRIX_S, MATRIX_CASES = 10, 27
-TEN_S = 20  # after the build
+TEN_S, FOURTEEN_S = 20, 20  # after the build
 TOOLS = {"memcheck", "racecheck", "synccheck", "initcheck"}
 DEMO_S, DEMO_CHAPTERS = 120, 6
 RIVAL_CASES = 8  # four configs in two types, for every backend
@@ -93,6 +93,17 @@ def ten(s):
             yield "not all ten configs are maintained"
         if i > 0 and not r["seconds"] <= TEN_S:
             yield f'run {i + 1} took {r["seconds"]:.1f} s'
+
+
+def fourteen(s):
+    if set(s) != {"with the builds", "shared", "apart"}:
+        yield f"runs {sorted(s)}"
+    for name, run in s.items():
+        others = {k: v for k, v in run["verdicts"].items() if v != "maintained"}
+        if len(run["verdicts"]) != 14 or others:
+            yield f'{name}: {len(run["verdicts"])} kernels, not maintained: {others}'
+    if "shared" in s and not s["shared"]["seconds"] <= FOURTEEN_S:
+        yield f'{s["shared"]["seconds"]:.1f} s'
 
 
 def selftest(s):
@@ -188,7 +199,7 @@ def calibrate(s):
         yield f'{made} decisions of {first}, {CURVE["decisions"] - made} are missing: run the stage again, it goes on'
 
 
-BOUNDS = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, ten=ten, cheats=cheats, launchers=selftest, torch=selftest,
+BOUNDS = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=selftest, torch=selftest,
               sanitize=sanitize, demo=demo, rivals=rivals, triton=framework, cupy=framework, jax=framework, pytorch=framework, calibrate=calibrate)
 
 

@@ -222,6 +222,29 @@ def ten():
     return runs
 
 
+def fourteen():
+    """Fourteen kernels judged after a change to all of them that leaves their speed alone: in cells that they share, and each in its own, as a
+    stranger's are. The first run has the builds."""
+    project = WORK + "/fourteen"
+    shutil.rmtree(project, ignore_errors=True)
+    shutil.copytree(WORK + "/figures/fourteen", project)
+    git = ["git", "-c", "user.name=pawl", "-c", "user.email=pawl@example.com"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
+        subprocess.run([*git, *command], cwd=project, check=True)
+    with open(project + "/common.h") as f:
+        text = f.read()
+    with open(project + "/common.h", "w") as f:
+        f.write(text.replace("#define CHECK(n)", "#define CHECK(n) if ((n) < 0) return"))
+    runs = {}
+    for name, flags in ("with the builds", []), ("shared", []), ("apart", ["--fork"]):
+        began = time.time()
+        done = subprocess.run([PAWL, "check", "--json", *flags], cwd=project, env=ENV, capture_output=True, text=True)
+        print(f"{name}: {time.time() - began:.1f} s\n{done.stderr[-3000:]}")
+        rows_ = json.loads(done.stdout)["rows"]
+        runs[name] = {"seconds": time.time() - began, "verdicts": {r["kernel"]: r.get("verdict") or (r.get("fault") or {}).get("message") for r in rows_ if r["kernel"] != "smooth_ref"}}
+    return runs
+
+
 def launchers():
     return selftest("launcher")
 
@@ -252,7 +275,7 @@ def calibrate():
     return json.loads(done.stdout)
 
 
-STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=lambda: sdpa_time.dobench(WORK, bench, rows), sweep=sweep, rivals=rivals, matrix=matrix, ten=ten, cheats=cheats, launchers=launchers,
+STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=lambda: sdpa_time.dobench(WORK, bench, rows), sweep=sweep, rivals=rivals, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=launchers,
               torch=torch, sanitize=sanitize, demo=demo, calibrate=calibrate,
               **{name: lambda name=name: frameworks.measure(name, PAWL, WORK, ENV) for name in frameworks.KERNELS})
 SKIPPED = 77

@@ -35,6 +35,8 @@ def table(results):
     if s := load("matrix"):
         last = s[-1]
         out.append(("fuzz matrix, attention f16", f'{s[0]["seconds"]:.1f} s, then {last["seconds"]:.1f} s: {last["passed"]} right, {last["failed"]} wrong, {last["skipped"]} skipped', "27 right in <= 10 s"))
+    if s := load("fourteen"):
+        out.append(("fourteen kernels judged", ", ".join(f'{name} {r["seconds"]:.1f} s ({list(r["verdicts"].values()).count("maintained")} maintained)' for name, r in s.items()), "shared <= 20 s"))
     if s := load("ten"):
         out.append(("ten configs judged", ", ".join(f'{r["seconds"]:.1f} s ({r["maintained"]} maintained; measuring from {r["verified_after"] or r["seconds"]:.1f} s on)' for r in s), "<= 20 s"))
     for stage in ("cheats", "launchers", "torch"):
