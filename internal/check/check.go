@@ -31,6 +31,7 @@ type Options struct {
 	Update   bool   // move the baseline
 	Fork     bool   // the change is a stranger's
 	PlanOnly bool   // build, and say what would be measured
+	Strict   bool   // what is undecided or suspicious does not pass
 	Duet     measure.DuetOptions
 	Lab      lab.Options
 	Curves   string // folder of calibrations; "": none
@@ -186,6 +187,7 @@ func (j *judged) doubtful() bool {
 func (c *check) finish(ctx context.Context, rows []*result.Row) *result.Report {
 	c.report.Rows = rows
 	run.Finish(ctx, c.report)
+	c.report.Outcome.Strict = c.Strict
 	return c.report
 }
 

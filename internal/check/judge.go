@@ -17,6 +17,7 @@ type judged struct {
 	state
 	verdict result.Verdict
 	reasons []result.Reason
+	needs   *result.Needs // nil: it is decided, or nothing would
 }
 
 // judge gives the rows of a group their verdicts.
@@ -54,6 +55,7 @@ func (c *check) judgeRow(ctx context.Context, p *played, room *examRoom) *judged
 		c.excuse(ctx, j)
 		decide()
 	}
+	j.needs = c.needs(j)
 	j.notes = append(j.notes, c.lab.Doubts(j.candidate, j.timing, c.gate.CV)...)
 	return j
 }
@@ -68,7 +70,7 @@ func (c *check) hear(rows []*judged) []*judged {
 			continue
 		}
 		j := *before
-		j.fault, j.incorrect = late, false
+		j.fault, j.incorrect, j.needs = late, false, nil
 		j.verdict, j.reasons = judge.Verdict(j.evidence(j.state, c.gate))
 		out[i] = &j
 	}

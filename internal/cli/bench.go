@@ -110,7 +110,7 @@ func runBench(ctx context.Context, e *env, opts *benchOptions, patterns []string
 	if err != nil {
 		return err
 	}
-	return opts.output.deliver(e, r, made, false)
+	return opts.output.deliver(e, r, made)
 }
 
 func parseSettings(words []string) ([]bench.Setting, error) {

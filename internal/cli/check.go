@@ -17,7 +17,6 @@ import (
 type checkOptions struct {
 	check.Options
 	runOptions
-	strict bool
 }
 
 func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
@@ -25,7 +24,7 @@ func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
 	o.runOptions.AddFlags(f)
 	f.StringVar(&o.Base, "base", "", "the commit or branch to compare with (default: where this branch left main)")
 	f.BoolVar(&o.PlanOnly, "plan", false, "build, and show what would be measured")
-	f.BoolVar(&o.strict, "strict", false, "exit 2 if something could not be decided")
+	f.BoolVar(&o.Strict, "strict", false, "exit 2 if something could not be decided or is suspicious")
 	f.BoolVar(&o.Update, "update-baseline", false, "make versions that are provably faster, or new, the best-known ones")
 	f.StringVar(&o.Duet.Cache, "cache", o.Duet.Cache, "state of the caches before a launch: cold or hot")
 	f.DurationVar(&o.Duet.Budget, "budget", o.Duet.Budget, "the longest time to measure each config")
@@ -80,8 +79,8 @@ func runCheck(ctx context.Context, e *env, opts *checkOptions, patterns []string
 	if made == nil {
 		return nil, err
 	}
-	delivered := opts.output.deliver(e, r, made, opts.strict)
-	return made, gravest(e, outcomeOf(made, opts.strict), err, delivered)
+	delivered := opts.output.deliver(e, r, made)
+	return made, gravest(e, outcomeOf(made), err, delivered)
 }
 
 // gravest returns the outcome of a command whose report has a verdict and which also had problems,

@@ -24,11 +24,11 @@ func TestExitCodes(t *testing.T) {
 		{result.KindBench, result.Unjudged, false, exitUnjudged, "why"},
 		{result.KindBench, result.Interrupted, false, exitInterrupted, "why"},
 	} {
-		outcome := &result.Outcome{Result: test.ending}
+		outcome := &result.Outcome{Result: test.ending, Strict: test.strict}
 		if test.ending != result.Passed {
 			outcome.Reasons = []string{"why"}
 		}
-		err := outcomeOf(&result.Report{Kind: test.kind, Outcome: outcome}, test.strict)
+		err := outcomeOf(&result.Report{Kind: test.kind, Outcome: outcome})
 		said := ""
 		if err != nil {
 			said = err.Error()

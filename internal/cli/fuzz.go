@@ -80,7 +80,7 @@ func runFuzz(ctx context.Context, e *env, opts *fuzzOptions, patterns []string) 
 	if err != nil {
 		return err
 	}
-	return opts.output.deliver(e, r, made, false)
+	return opts.output.deliver(e, r, made)
 }
 
 // detail formats problems like those of an unreadable file: with the line that they are on, and the

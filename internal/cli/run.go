@@ -184,7 +184,7 @@ func writable(folder, file string) error {
 
 // deliver saves the report, shows it and turns it into the command's outcome.
 // A report that cannot be saved is still shown.
-func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict bool) error {
+func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report) error {
 	path, saveErr := r.Save(made)
 	if (made.Kind == result.KindCheck || made.Kind == result.KindFuzz) && saveErr == nil {
 		path, saveErr = savePages(path, made)
@@ -195,7 +195,7 @@ func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report, strict 
 	if saveErr != nil {
 		e.warn("%v", saveErr)
 	}
-	return gravest(e, outcomeOf(made, strict), o.write(made)...)
+	return gravest(e, outcomeOf(made), o.write(made)...)
 }
 
 // print shows the report on stdout, for people or for programs. path is the saved report's, if it

@@ -9,9 +9,9 @@ import (
 )
 
 // Outcome returns the outcome of a whole report. An interrupted report has that outcome alone. A
-// failure outweighs a row that could not be judged, which outweighs an undecided one.
+// failure outweighs a row that could not be judged, which outweighs an undecided or suspicious one.
 func Outcome(r *result.Report) *result.Outcome {
-	out := &result.Outcome{Result: result.Passed, Verdicts: map[result.Verdict]int{}}
+	out := &result.Outcome{Result: result.Passed, Verdicts: map[result.Verdict]int{}, Suspicious: suspicious(r)}
 	for _, row := range r.Rows {
 		out.Verdicts[row.Verdict]++
 	}
@@ -105,10 +105,28 @@ func ofCheck(r *result.Report, verdicts map[result.Verdict]int) (result.Ending, 
 	case unjudged > 0 || len(r.Rows) == 0:
 		return result.Unjudged, unit.Plural(unjudged, "kernel config", "kernel configs") + " could not be judged"
 	}
+	var open []string
 	if undecided := verdicts[result.Inconclusive] + verdicts[result.Incomparable]; undecided > 0 {
-		return result.Undecided, unit.Plural(undecided, "kernel config", "kernel configs") + " could not be decided"
+		open = append(open, unit.Plural(undecided, "kernel config", "kernel configs")+" could not be decided")
+	}
+	if n := suspicious(r); n > 0 {
+		open = append(open, unit.Plural(n, "kernel config is", "kernel configs are")+" suspicious")
+	}
+	if len(open) > 0 {
+		return result.Undecided, strings.Join(open, ", ")
 	}
 	return result.Passed, ""
+}
+
+// suspicious counts the rows with evidence against them, but no proof.
+func suspicious(r *result.Report) int {
+	n := 0
+	for _, row := range r.Rows {
+		if row.Verification != nil && row.Verification.Integrity == result.Suspicious {
+			n++
+		}
+	}
+	return n
 }
 
 // baseBroken reports whether a row could not be compared because its base does not

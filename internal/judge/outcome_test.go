@@ -16,6 +16,7 @@ func row(verdict result.Verdict, reasons ...result.Reason) *result.Row {
 var (
 	killed  = &result.Row{Fault: fault(result.CauseKilled)}
 	noBase  = &result.Row{Verdict: result.Incomparable, Sides: []*result.Side{{Role: result.Base, Row: &result.Row{Fault: fault(result.CauseCompile)}}}}
+	suspect = &result.Row{Verdict: result.Improvement, Verification: &result.Verification{Passed: 1, Integrity: result.Suspicious}}
 	lostRow = &result.Row{Verdict: result.Incomparable, Sides: []*result.Side{{Role: result.Best, Row: &result.Row{Fault: fault(result.CauseCompile)}}}}
 )
 
@@ -44,6 +45,9 @@ func TestOutcome(t *testing.T) {
 		{result.KindCheck, []*result.Row{noBase, killed, lostRow}, result.Unjudged, "2 kernel configs could not be judged"},
 		{result.KindCheck, nil, result.Unjudged, "0 kernel configs could not be judged"},
 		{result.KindCheck, []*result.Row{lostRow, row(result.Inconclusive), row(result.Improvement)}, result.Undecided, "2 kernel configs could not be decided"},
+		{result.KindCheck, []*result.Row{row(result.Maintained), suspect}, result.Undecided, "1 kernel config is suspicious"},
+		{result.KindCheck, []*result.Row{suspect, row(result.Inconclusive), suspect}, result.Undecided, "1 kernel config could not be decided, 2 kernel configs are suspicious"},
+		{result.KindCheck, []*result.Row{suspect, row(result.Broken)}, result.Failed, "gate failed: 1 config broken"},
 
 		{result.KindCompare, []*result.Row{row(result.Maintained), row(result.New)}, result.Passed, ""},
 		{result.KindCompare, []*result.Row{row(result.Regression), row(result.Incomparable)}, result.Failed, "1 regression"},
@@ -56,6 +60,7 @@ func TestOutcome(t *testing.T) {
 		{result.KindCompare, []*result.Row{row(result.Maintained), row(result.Unchanged)}, result.Passed, ""},
 
 		{result.KindFuzz, []*result.Row{passed}, result.Passed, ""},
+		{result.KindFuzz, []*result.Row{suspect}, result.Passed, ""},
 		{result.KindFuzz, []*result.Row{{Verification: &result.Verification{Passed: 1}}}, result.Passed, ""},
 		{result.KindFuzz, []*result.Row{passed, row(result.Incorrect)}, result.Failed, "1 kernel gives wrong answers"},
 		{result.KindFuzz, []*result.Row{passed, row(result.Broken)}, result.Failed, "1 kernel is broken"},
@@ -112,6 +117,14 @@ func TestVerdictsAreCounted(t *testing.T) {
 	got := Outcome(&result.Report{Kind: result.KindCheck, Rows: []*result.Row{row(result.New), row(result.Regression), row(result.New), killed}})
 	if diff := cmp.Diff(map[result.Verdict]int{result.New: 2, result.Regression: 1}, got.Verdicts); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestSuspiciousRowsAreCounted(t *testing.T) {
+	for _, kind := range []result.Kind{result.KindCheck, result.KindFuzz} {
+		if got := Outcome(&result.Report{Kind: kind, Rows: []*result.Row{suspect, row(result.New), suspect}}); got.Suspicious != 2 {
+			t.Errorf("%s: %d rows are counted as suspicious, want 2", kind, got.Suspicious)
+		}
 	}
 }
 

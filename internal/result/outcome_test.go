@@ -17,12 +17,14 @@ func TestPasses(t *testing.T) {
 		{KindCompare, Undecided, false, false},
 		{KindBench, Passed, true, true},
 	} {
-		r := &Report{Kind: test.kind, Outcome: &Outcome{Result: test.ending}}
-		if r.Passes(false) != test.plain || r.Passes(true) != test.strict {
-			t.Errorf("%s %s: %t, strict %t", test.kind, test.ending, r.Passes(false), r.Passes(true))
+		for strict, want := range map[bool]bool{false: test.plain, true: test.strict} {
+			r := &Report{Kind: test.kind, Outcome: &Outcome{Result: test.ending, Strict: strict}}
+			if r.Passes() != want {
+				t.Errorf("%s %s, strict %t: passes %t", test.kind, test.ending, strict, r.Passes())
+			}
 		}
 	}
-	if (&Report{Kind: KindCheck}).Passes(false) {
+	if (&Report{Kind: KindCheck}).Passes() {
 		t.Error("a run without an outcome passes")
 	}
 }

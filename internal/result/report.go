@@ -120,9 +120,16 @@ type Row struct {
 	Plan     string            `json:"plan,omitempty"`    // what a check would do with the row
 	Moved    *Moved            `json:"moved,omitempty"`   // the move of the baseline
 	Reasons  []Reason          `json:"reasons,omitempty"` // of the verdict
+	Needs    *Needs            `json:"needs,omitempty"`   // what would decide an inconclusive row; check
 	History  []HistoryPoint    `json:"history,omitempty"` // of the best-known version before this run, the oldest first; check
 
 	Verification *Verification `json:"verification,omitempty"` // of its answers
+}
+
+// Needs is what would decide a row, if the machine stays as noisy as it was.
+type Needs struct {
+	Cells   int     `json:"cells"`    // besides those that were played
+	BudgetS float64 `json:"budget_s"` // the --budget that has time for all of them
 }
 
 // Rival is another implementation of a row's problem, measured in turns with it.
@@ -226,12 +233,15 @@ type Outcome struct {
 	Result   Ending          `json:"result"`
 	Reasons  []string        `json:"reasons,omitempty"`  // why it did not pass
 	Verdicts map[Verdict]int `json:"verdicts,omitempty"` // how many rows have each
+
+	Suspicious int  `json:"suspicious,omitempty"` // rows with evidence against them, whatever their verdict
+	Strict     bool `json:"strict,omitempty"`     // an undecided check does not pass
 }
 
-// Passes reports whether a run passes. A check with undecided rows passes unless it is strict; any
-// other run that is undecided does not.
-func (r *Report) Passes(strict bool) bool {
-	return r.Outcome != nil && (r.Outcome.Result == Passed || r.Outcome.Result == Undecided && r.Kind == KindCheck && !strict)
+// Passes reports whether a run passes. A check with undecided or suspicious rows passes unless it is
+// strict; any other run that is undecided does not.
+func (r *Report) Passes() bool {
+	return r.Outcome != nil && (r.Outcome.Result == Passed || r.Outcome.Result == Undecided && r.Kind == KindCheck && !r.Outcome.Strict)
 }
 
 // Ending is the way a run ended.
@@ -241,7 +251,7 @@ type Ending string
 const (
 	Passed      Ending = "passed"
 	Failed      Ending = "failed"      // a regression, wrong, broken or rejected: the kernels' fault
-	Undecided   Ending = "undecided"   // judged, but some row is undecided
+	Undecided   Ending = "undecided"   // judged, but some row is undecided or suspicious
 	Unjudged    Ending = "unjudged"    // something could not be judged, and the kernels are not to blame
 	Interrupted Ending = "interrupted" // by the user; the report has the results until then
 )
