@@ -19,6 +19,8 @@ const (
 type Column struct {
 	Header string
 	Align  Align
+	Rank   int  // where there is no room, columns of a higher rank are left out first; 0: never
+	Words  bool // sentences, which may wrap or stand below their row; of one column, the last
 }
 
 // Cell is one place of a Table. Its text is plain; Style, which may be nil,
@@ -33,6 +35,7 @@ type Table struct {
 	Columns     []Column
 	Rows        [][]Cell
 	Indent      int                 // columns left free before every line
+	Width       int                 // columns of the terminal; 0: the table takes what it needs
 	HeaderStyle func(string) string // may be nil
 }
 
@@ -79,15 +82,13 @@ func (t *Table) String() string {
 		rows = append(rows, clean(row))
 	}
 
-	widths := make([]int, len(t.Columns))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], DisplayWidth(cell.Text))
-		}
+	l := t.layout(rows)
+	if titled && l.words >= 0 && l.beside == 0 {
+		rows[0][l.words].Text = "" // sentences below their rows need no header
 	}
 	var b strings.Builder
 	for _, row := range rows {
-		t.line(&b, row, widths)
+		l.row(&b, row)
 	}
 	return b.String()
 }
@@ -101,29 +102,3 @@ func clean(row []Cell) []Cell {
 	return cleaned
 }
 
-func (t *Table) line(b *strings.Builder, row []Cell, widths []int) {
-	// Spaces are owed, and paid only before a text: so none end a line.
-	owed := t.Indent
-	for i, cell := range row {
-		if i > 0 {
-			owed += len(gutter)
-		}
-		free := widths[i] - DisplayWidth(cell.Text)
-		if cell.Text == "" {
-			owed += free
-			continue
-		}
-		if t.Columns[i].Align == Right {
-			owed += free
-			free = 0
-		}
-		b.WriteString(strings.Repeat(" ", owed))
-		owed = free
-		if cell.Style != nil {
-			b.WriteString(cell.Style(cell.Text))
-		} else {
-			b.WriteString(cell.Text)
-		}
-	}
-	b.WriteByte('\n')
-}

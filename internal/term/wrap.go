@@ -1,0 +1,48 @@
+package term
+
+import (
+	"regexp"
+	"strings"
+)
+
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// shownWidth returns the number of columns that a text with colours takes.
+func shownWidth(text string) int { return DisplayWidth(colours.ReplaceAllString(text, "")) }
+
+// Wrap wraps the lines of a text at spaces, so that they fit into so many columns. What follows is
+// indented by two more than its line. A word that is longer than a line stays whole: it is a path or
+// a command that somebody may copy. The text may have colours. A width of 0 leaves it as it is.
+func Wrap(text string, width int) string {
+	if width <= 0 {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if shownWidth(line) <= width {
+			continue
+		}
+		body := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(body)]
+		hang := indent + gutter
+		first := fill(body, width-len(indent), width-len(hang))
+		lines[i] = indent + strings.Join(first, "\n"+hang)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// words wraps a sentence at spaces; there is at least one line.
+func words(text string, width int) []string { return fill(text, width, width) }
+
+// fill puts words into a first line and others, each as full as it gets.
+func fill(text string, first, rest int) []string {
+	var out []string
+	line, room := "", first
+	for _, word := range strings.SplitAfter(text, " ") {
+		if line != "" && shownWidth(line+strings.TrimRight(word, " ")) > room {
+			out, line, room = append(out, strings.TrimRight(line, " ")), "", rest
+		}
+		line += word
+	}
+	return append(out, strings.TrimRight(line, " "))
+}
