@@ -31,6 +31,7 @@ type env struct {
 	stdout, stderr io.Writer
 	args           []string // as the user wrote them
 	started        time.Time
+	told           bool // the terminal shows a report, whose last line says what it came to
 }
 
 func (e *env) tool() result.Tool { return result.Tool{Version: version, Commit: commit} }
@@ -143,7 +144,7 @@ func (e *env) explain(err error) {
 	switch {
 	case err == nil:
 	case errors.As(err, &outcome):
-		if outcome.message != "" {
+		if outcome.message != "" && !e.told {
 			e.warn("%s", outcome.message)
 		}
 	case diag.Problems(err) != nil:

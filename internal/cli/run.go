@@ -17,6 +17,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/term"
 )
 
 // runOptions are the options of all commands that run a project's kernels.
@@ -142,12 +143,14 @@ func given(seed uint64) *uint64 {
 
 // outputOptions say where the report goes besides the run folder.
 type outputOptions struct {
-	json  bool
-	files []string
+	json    bool
+	verbose bool
+	files   []string
 }
 
 func (o *outputOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "show all doubts and details, not only the result")
 	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to this file: "+strings.Join(report.Endings, " ")+" (may be repeated)")
 }
 
@@ -202,7 +205,8 @@ func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report) error {
 // was saved.
 func (o *outputOptions) print(e *env, made *result.Report, path string) error {
 	if !o.json {
-		return report.Text(e.stdout, made, report.TextOptions{Style: e.style(), Path: path})
+		e.told = term.IsTerminal(e.stdout)
+		return report.Text(e.stdout, made, report.TextOptions{Style: e.style(), Path: path, Verbose: o.verbose})
 	}
 	raw, err := made.Encode()
 	if err == nil {

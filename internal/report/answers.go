@@ -256,6 +256,18 @@ func authorTrust(rows []*result.Row, name func(*result.Row) string) string {
 		when(slices.ContainsFunc(trusted, measured), " and its times checked") + " from outside, but nothing proves that it does not tamper with the process it runs in"
 }
 
+// trustWord names the trust in the rows, that in the least trusted one; "" where no row has any.
+func trustWord(rows []*result.Row) string {
+	all := distinct(each(rows, func(row *result.Row) string { return row.Trust }))
+	switch {
+	case len(all) == 0:
+		return ""
+	case slices.Contains(all, "author"):
+		return "trust: author"
+	}
+	return "trust: " + all[0]
+}
+
 // accused returns the evidence against a row's honesty, unless its fault states it; nothing where
 // there is none.
 func accused(row *result.Row, name string) []view.Item {

@@ -18,19 +18,37 @@ func (b *builder) bench() {
 	r, all := b.r, lines(b.r)
 	b.v.Title, b.v.Brief, b.v.Facts = title(r), machineLine(r), runFacts(r, view.Fact{Name: "method", Text: method(r)})
 	b.v.Heading = []string{"pawl " + r.Tool.Version, machineLine(r), view.Count(len(byKernel(r)), "kernel") + ", " + view.Count(len(r.Rows), "config"), methodLine(r)}
-	b.add(view.Text, view.Section{Table: benchText(all)})
+	b.add(view.Terminal, view.Section{Table: benchText(all)})
 	b.add(view.Markdown, view.Section{Table: benchTable(where(all, line.measured))})
 	b.add(view.HTML, benchPage(r, all))
-	b.add(view.Text, view.Section{Items: faults(r, true)})
+	b.add(view.Terminal, view.Section{Items: faults(r, true)})
 	b.add(view.Markdown, view.Section{Items: allFaults(r)})
 	b.add(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: faults(r, false)})
-	b.warnings(view.Text|view.Markdown|view.HTML, allWarnings(r))
+	b.warnings(view.Terminal|view.Markdown|view.HTML, allWarnings(r))
+	b.v.Closing = benchClosing(r)
+	b.end(view.Text, trustWord(r.Rows))
 	b.charts(r)
 	b.measuredPage(r, r)
 	b.v.Foot = present(
 		r.Started.Format(time.RFC3339), methodLine(r), prefixed("commit ", commit(r)), prefixed("devices: ", deviceNames(devices(all))), when(r.Interrupted, "interrupted"),
 		"pawl "+r.Tool.Version, "run "+r.ID,
 	)
+}
+
+// benchClosing counts what was measured and what was not.
+func benchClosing(r *result.Report) view.Line {
+	made := where(r.Rows, measured)
+	words := each(where(r.Rows, func(row *result.Row) bool { return !measured(row) }), func(row *result.Row) string {
+		return cmp.Or(string(row.Verdict), unknownWord)
+	})
+	out := view.Line{Text: "measured " + unit.Count(len(made)) + " of " + view.Counted(len(r.Rows), "config") + prefixed(": ", tallied(words)), Tone: view.Good}
+	if len(words) > 0 || len(made) == 0 {
+		out.Tone = view.Bad
+	}
+	if r.Interrupted {
+		out.Text, out.Tone = "interrupted: "+out.Text, view.Unsure
+	}
+	return out
 }
 
 // title says what ran where.
@@ -45,21 +63,22 @@ func title(r *result.Report) string {
 // figure is a number of a measured row.
 type figure struct {
 	head, field string
+	rank        int // see view.Column
 	get         func(*result.Timing) float64
 	show        func(float64) string // nil where it is for programs only
 }
 
 // figures of a bench, in order of interest.
 var figures = []figure{
-	{"median", "median_s", func(t *result.Timing) float64 { return t.Stats.Median }, unit.Duration},
-	{"±", "half_width", func(t *result.Timing) float64 { return t.HalfWidth }, unit.PercentPlain},
-	{"p95", "p95_s", func(t *result.Timing) float64 { return t.Stats.P95 }, unit.Duration},
-	{"CV", "cv", func(t *result.Timing) float64 { return t.Stats.CV }, unit.PercentPlain},
-	{"compute", "throughput_gflops", func(t *result.Timing) float64 { return t.Stats.GFLOPS }, unit.GFLOPS},
-	{"memory", "bandwidth_gb_s", func(t *result.Timing) float64 { return t.Stats.GBps }, unit.Bandwidth},
-	{"roof", "roof_pct", func(t *result.Timing) float64 { return t.Stats.RoofPct }, percentOf},
-	{"clock", "ghz", func(t *result.Timing) float64 { return t.Stats.GHz }, unit.GHz},
-	{"samples", "samples", func(t *result.Timing) float64 { return float64(t.Stats.Count) }, func(v float64) string { return unit.Count(int(v)) }},
+	{"median", "median_s", 0, func(t *result.Timing) float64 { return t.Stats.Median }, unit.Duration},
+	{"±", "half_width", 0, func(t *result.Timing) float64 { return t.HalfWidth }, unit.PercentPlain},
+	{"p95", "p95_s", 3, func(t *result.Timing) float64 { return t.Stats.P95 }, unit.Duration},
+	{"CV", "cv", 5, func(t *result.Timing) float64 { return t.Stats.CV }, unit.PercentPlain},
+	{"compute", "throughput_gflops", 2, func(t *result.Timing) float64 { return t.Stats.GFLOPS }, unit.GFLOPS},
+	{"memory", "bandwidth_gb_s", 2, func(t *result.Timing) float64 { return t.Stats.GBps }, unit.Bandwidth},
+	{"roof", "roof_pct", 1, func(t *result.Timing) float64 { return t.Stats.RoofPct }, percentOf},
+	{"clock", "ghz", 6, func(t *result.Timing) float64 { return t.Stats.GHz }, unit.GHz},
+	{"samples", "samples", 4, func(t *result.Timing) float64 { return float64(t.Stats.Count) }, func(v float64) string { return unit.Count(int(v)) }},
 }
 
 // moreFigures are for programs, after the name of the roof.
@@ -107,7 +126,7 @@ func benchColumns(all []line) []column[line] {
 	}}
 	var out []column[line]
 	for _, f := range figures {
-		out = append(out, column[line]{head: f.head, number: true, text: ofMeasured(func(row *result.Row) string {
+		out = append(out, column[line]{head: f.head, rank: f.rank, number: true, text: ofMeasured(func(row *result.Row) string {
 			v := f.get(row.Timing)
 			switch {
 			case v == 0:
@@ -119,7 +138,7 @@ func benchColumns(all []line) []column[line] {
 		})})
 	}
 	if uuids := devices(all); uuids != nil {
-		out = append(out, column[line]{head: "device", number: true, text: ofMeasured(func(row *result.Row) string { return shortDevice(row.Device, uuids) })})
+		out = append(out, column[line]{head: "device", rank: 7, number: true, text: ofMeasured(func(row *result.Row) string { return shortDevice(row.Device, uuids) })})
 	}
 	return append([]column[line]{name}, used(all, out)...)
 }

@@ -39,10 +39,24 @@ func (b *builder) lines(in view.Form, tone view.Tone, texts ...string) {
 	b.add(in, view.Section{Lines: linesOf(tone, texts)})
 }
 
-// warnings adds a list of doubts, if there are any.
+// warnings adds a list of doubts, if there are any. A terminal that is not verbose has them in one
+// line.
 func (b *builder) warnings(in view.Form, texts []string) {
-	lines := each(texts, func(text string) view.Line { return view.Line{Text: text, Tone: view.Unsure, Mark: "!"} })
-	b.add(in, view.Section{ID: "warnings", Title: "Warnings", Lines: lines, List: true, End: true})
+	doubt := func(text string) view.Line { return view.Line{Text: text, Tone: view.Unsure, Mark: "!"} }
+	b.add(in&^view.Text, view.Section{ID: "warnings", Title: "Warnings", Lines: each(texts, doubt), List: true, End: true})
+	switch n := len(texts); {
+	case n == 1:
+		b.add(in&view.Text, view.Section{Lines: each(texts, doubt), List: true})
+	case n > 1:
+		b.add(in&view.Text, view.Section{Lines: []view.Line{doubt(unit.Count(n) + " doubts: -v shows them")}})
+	}
+}
+
+// end adds parts to the line near the end of a terminal's text.
+func (b *builder) end(in view.Form, parts ...string) {
+	for _, part := range present(parts...) {
+		b.v.Ending = append(b.v.Ending, view.Line{Text: part, In: in})
+	}
 }
 
 // notes adds a list of remarks, if there are any.
@@ -75,7 +89,8 @@ func (b *badges) add(tone view.Tone, n int, name, note string, always bool) {
 type column[T any] struct {
 	head          string
 	number, badge bool
-	chars, bytes  int
+	words         bool // sentences
+	rank, bytes   int
 	text          func(T) string // "" when there is none
 	tone          view.Tone
 	cell          func(T) view.Cell // in place of text and tone
@@ -100,7 +115,7 @@ func tableOf[T any](look string, items []T, columns []column[T]) *view.Table {
 	return &view.Table{
 		Look: look,
 		Columns: each(columns, func(c column[T]) view.Column {
-			return view.Column{Head: c.head, Number: c.number, Badge: c.badge, Chars: c.chars, Bytes: c.bytes}
+			return view.Column{Head: c.head, Number: c.number, Badge: c.badge, Words: c.words, Rank: c.rank, Bytes: c.bytes}
 		}),
 		Rows: each(items, func(item T) view.Row {
 			return view.Row{Cells: each(columns, func(c column[T]) view.Cell { return c.of(item) })}

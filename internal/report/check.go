@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pawl/internal/report/view"
@@ -148,17 +149,84 @@ func headline(r *result.Report, rows []checked) string {
 }
 
 func verdictLine(r *result.Report, rows []checked) string {
-	switch bad := of(rows, slowed, failed); {
+	ending := endingOf(r, rows)
+	switch {
 	case len(rows) == 0:
 		return "nothing to check"
-	case len(bad) > 0:
-		return "gate failed: " + summary(bad)
-	case r.Interrupted:
+	case ending == result.Failed:
+		return "gate failed: " + summary(rows)
+	case ending == result.Interrupted:
 		return "interrupted: " + summary(rows)
-	case len(of(rows, undecided, planned)) > 0, r.Outcome != nil && r.Outcome.Result != result.Passed:
+	case len(of(rows, planned)) > 0:
 		return summary(rows)
+	case ending == result.Unjudged:
+		return "not judged: " + summary(rows)
+	case ending == result.Undecided && strict(r):
+		return "gate not passed: " + summary(rows)
 	}
 	return "gate passed: " + summary(rows)
+}
+
+// endingOf returns the way a check ended. A report without an outcome has the one of its rows.
+func endingOf(r *result.Report, rows []checked) result.Ending {
+	unjudged := func(c checked) bool { return c.row.Fault != nil && c.row.Verdict == "" }
+	switch {
+	case r.Interrupted && len(of(rows, slowed, failed)) == 0:
+		return result.Interrupted
+	case len(of(rows, slowed, failed)) > 0:
+		return result.Failed
+	case r.Outcome != nil:
+		return r.Outcome.Result
+	case slices.ContainsFunc(rows, unjudged):
+		return result.Unjudged
+	case len(of(rows, undecided)) > 0:
+		return result.Undecided
+	}
+	return result.Passed
+}
+
+func strict(r *result.Report) bool { return r.Outcome != nil && r.Outcome.Strict }
+
+// closingTone returns how the last line of a terminal looks.
+func closingTone(r *result.Report, rows []checked) view.Tone {
+	switch endingOf(r, rows) {
+	case result.Passed:
+		return view.Good
+	case result.Failed:
+		return view.Bad
+	}
+	return view.Unsure
+}
+
+// nextStep says what would decide the inconclusive rows, and how a check does not pass while there
+// are any; "" where all rows are decided.
+func nextStep(r *result.Report, rows []checked) string {
+	open := where(rows, func(c checked) bool { return c.row.Verdict == result.Inconclusive })
+	doubted := len(open) > 0 || suspects(rows) != "" || len(where(rows, func(c checked) bool { return c.row.Verdict == result.Incomparable })) > 0
+	return strings.Join(present(
+		decides(open, rows),
+		when(doubted && !strict(r) && endingOf(r, rows) == result.Undecided, "in CI use --strict, which exits 2 for this"),
+	), "; ")
+}
+
+// decides says what would decide rows: more cells, if there are not too many, or a quieter machine.
+func decides(open, all []checked) string {
+	if len(open) == 0 {
+		return ""
+	}
+	cells, budget, known := 0, 0.0, true
+	for _, c := range open {
+		if c.row.Needs == nil {
+			known = false
+			break
+		}
+		cells, budget = max(cells, c.row.Needs.Cells), max(budget, c.row.Needs.BudgetS)
+	}
+	text := "to decide " + gathered(open, all) + ": "
+	if known {
+		text += when(len(open) > 1, "up to ") + view.Counted(cells, "more cell") + when(len(open) > 1, " each") + " (--budget " + view.Short(strconv.FormatFloat(budget, 'f', 0, 64)) + "s) or "
+	}
+	return text + "a quieter machine"
 }
 
 // gather names rows; a kernel whose rows are all there is named as one: "gemm/*".
@@ -211,6 +279,13 @@ func alarms(r *result.Report) string {
 	row := math.Ceil(1000*a.PerDecision-1e-9) / 1000
 	return fmt.Sprintf("false alarms on %s: < %s per run of %s (< %s a row, with pawl's own kernel %s, calibrated %s)",
 		where, unit.PercentPlain(bound), view.Counted(a.Configs, "row"), unit.PercentPlain(row), view.Printable(view.Shorten(a.Kernel, 40)), a.Calibrated.UTC().Format("2006-01-02"))
+}
+
+// alarmRate is alarms in a few words.
+func alarmRate(r *result.Report) string {
+	return textOf(r.FalseAlarms, func(a *result.FalseAlarms) string {
+		return "false alarms: < " + unit.PercentPlain(math.Ceil(1000*a.PerRun-1e-9)/1000) + " per run"
+	})
 }
 
 // checkHeading says what was checked where, and against what.

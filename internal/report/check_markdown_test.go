@@ -20,7 +20,7 @@ func TestCheckMarkdown(t *testing.T) {
 var (
 	fence  = regexp.MustCompile("(?ms)^(`{3,})\\n.*?^(`{3,})$")
 	tag    = regexp.MustCompile(`</?(details|summary)>`)
-	begins = regexp.MustCompile(`^($|# pawl (check|fuzz|selftest): |## [A-Z][a-z]+( on purpose)?$|## Cell |\| |- |… and |\*\*|</?details|[\d,]+ (configs?: |skipped)|on |cache |trust: author for |pawl )`)
+	begins = regexp.MustCompile(`^($|# pawl (check|fuzz|selftest): |## [A-Z][a-z]+( on purpose)?$|## Cell |\| |- |… and |\*\*|</?details|[\d,]+ (configs?: |skipped)|Next: |on |cache |trust: author for |pawl )`)
 )
 
 // flaw says how a comment is no longer what it was made to be: tables wider than

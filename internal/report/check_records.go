@@ -117,10 +117,10 @@ func witnessColumns(all []checked) []column[witness] {
 	return []column[witness]{
 		{tone: view.Quiet, text: func(w witness) string { return unit.Count(len(w.items)) + " verified: " + gathered(w.items, all) }},
 		{tone: view.Quiet, text: func(w witness) string { return "against " + cmp.Or(oracleOf(w), "nothing") }},
-		{tone: view.Quiet, text: func(w witness) string {
+		{tone: view.Quiet, rank: 1, text: func(w witness) string {
 			return accuracy(each(w.items, func(c checked) *result.Row { return c.row })...)
 		}},
-		{tone: view.Quiet, text: func(w witness) string { return timedSamples(w.items...) }},
+		{tone: view.Quiet, words: true, text: func(w witness) string { return timedSamples(w.items...) }},
 	}
 }
 

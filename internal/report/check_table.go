@@ -59,7 +59,7 @@ func styled(tone view.Tone, text func(checkLine) string) func(checkLine) view.Ce
 
 var planColumns = []column[checked]{
 	{text: func(c checked) string { return c.row.Name() }, tone: view.Strong},
-	{text: func(c checked) string { return c.row.Plan }},
+	{words: true, text: func(c checked) string { return c.row.Plan }},
 }
 
 // textColumns are those of a terminal.
@@ -68,15 +68,15 @@ var textColumns = []column[checkLine]{
 	{cell: ofRow(func(c checked) view.Cell { return view.Cell{Text: c.word(), Tone: c.tone()} })},
 	{number: true, cell: styled("", func(l checkLine) string { return l.changed() })},
 	{cell: styled(view.Quiet, func(l checkLine) string { return l.interval() })},
-	{number: true, text: ofRow(func(c checked) string {
+	{number: true, rank: 2, text: ofRow(func(c checked) string {
 		if c.row.Verdict != result.Regression && c.row.Verdict != result.Improvement {
 			return ""
 		}
 		return prefixed("δ ", c.effect())
 	})},
-	{number: true, cell: styled("", func(l checkLine) string { return l.times(l.against) })},
-	{number: true, cell: styled(view.Quiet, ofRow(checked.extent))},
-	{chars: 160, cell: ofRow(checked.note)},
+	{number: true, rank: 1, cell: styled("", func(l checkLine) string { return l.times(l.against) })},
+	{number: true, rank: 3, cell: styled(view.Quiet, ofRow(checked.extent))},
+	{words: true, cell: ofRow(checked.note)},
 }
 
 // timeColumns are the times of all sides, and changeColumns how they compare, in
@@ -189,7 +189,7 @@ func doubtful(r result.Reason) bool {
 // note returns the end of a terminal's line.
 func (c checked) note() view.Cell {
 	parts := append(c.notes(), present(c.moves())...)
-	cell := view.Cell{Text: strings.Join(parts, "; "), Parts: parts, Tone: view.Quiet}
+	cell := view.Cell{Text: strings.Join(parts, "; "), Tone: view.Quiet}
 	switch {
 	case c.section() == failed && c.honesty() != "":
 		cell.Tone = view.Bad

@@ -14,10 +14,11 @@ import (
 	"pawl/internal/term"
 )
 
+// checkedText returns all that a terminal can show of a report.
 func checkedText(t testing.TB, r *result.Report, style term.Style) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Text(&b, r, TextOptions{Style: style, Path: ".pawl/runs/x/report.html"}); err != nil {
+	if err := Text(&b, r, TextOptions{Style: style, Path: ".pawl/runs/x/report.html", Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -46,11 +47,11 @@ func TestCheckHeadline(t *testing.T) {
 		r    *result.Report
 	}{
 		{"nothing to check", checkOf()},
-		{"gate failed: 1 regression", checkOf(row(result.Regression), row(result.Improvement))},
+		{"gate failed: 1 regression, 1 improvement", checkOf(row(result.Regression), row(result.Improvement))},
 		{"gate failed: 2 regressions, 1 incorrect, 1 rejected", checkOf(row(result.Regression), row(result.Incorrect), row(result.Rejected), row(result.Regression))},
 		{"gate passed: 1 slower on purpose, 1 improvement", checkOf(row(result.Improvement), row(result.Regression, result.Accepted))},
 		{"gate passed: 2 unchanged", checkOf(row(result.Unchanged), row(result.Unchanged))},
-		{"1 inconclusive, 1 maintained", checkOf(row(result.Maintained), row(result.Inconclusive))},
+		{"gate passed: 1 inconclusive, 1 maintained", checkOf(row(result.Maintained), row(result.Inconclusive))},
 		{"2 planned", checkOf(&result.Row{Plan: "measure alone"}, &result.Row{Plan: "measure alone"})},
 	} {
 		if got := headline(test.r, checkedRows(test.r)); got != test.want {
@@ -61,7 +62,7 @@ func TestCheckHeadline(t *testing.T) {
 	r.Interrupted = true
 	unjudged := checkOf(row(result.Maintained))
 	unjudged.Outcome = &result.Outcome{Result: result.Unjudged}
-	if got := headline(unjudged, checkedRows(unjudged)); got != "1 maintained" { // as the exit code says
+	if got := headline(unjudged, checkedRows(unjudged)); got != "not judged: 1 maintained" { // as the exit code says
 		t.Error(got)
 	}
 	if got := headline(r, checkedRows(r)); got != "interrupted: 1 maintained" {

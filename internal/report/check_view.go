@@ -30,23 +30,28 @@ func (b *builder) check() {
 	b.checkText(rows)
 	b.add(view.Markdown, view.Section{Table: totals(rows)})
 	b.lines(view.Markdown, "", present(origin(r))...)
-	b.add(view.Text|view.Markdown, accusations(r.Rows, (*result.Row).Name))
+	b.add(view.Terminal|view.Markdown, accusations(r.Rows, (*result.Row).Name))
 	b.checkComment(rows)
-	b.add(view.Text, view.Section{Items: faults(r, true)})
+	b.add(view.Terminal, view.Section{Items: faults(r, true)})
 	told := b.checkPage(rows)
-	b.warnings(view.Text|view.Markdown, allWarnings(calm(attentive(r))))
-	notes := checkNotes(r)
-	for _, note := range notes {
-		b.add(view.Text|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(note)}), End: true})
+	b.warnings(view.Terminal|view.Markdown, allWarnings(calm(attentive(r))))
+	steps, trust := checkNotes(r), authorTrust(r.Rows, (*result.Row).Name)
+	for _, note := range steps {
+		b.add(view.Terminal|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(note)}), End: true})
 	}
-	b.notes(view.HTML, notes)
+	for _, note := range present(trust) {
+		b.add(view.Verbose|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(note)}), End: true})
+	}
+	b.notes(view.HTML, append(steps, present(trust)...))
 	if b.shows(view.HTML) {
 		b.checkPlots(rows)
 		b.sheet("verified", "Verification", verifiedSheet(rows))
 		b.measuredPage(unpaired(r, rows), told)
 	}
 	alarm := alarms(r)
-	b.v.Ending = present(alarm, when(examined(rows), prefixed("data: ", replayed(r))))
+	b.v.Closing, b.v.Next = view.Line{Text: b.v.Title, Tone: closingTone(r, rows)}, nextStep(r, rows)
+	b.end(view.Text, trustWord(r.Rows), alarmRate(r))
+	b.end(view.Verbose, alarm, when(examined(rows), prefixed("data: ", replayed(r))))
 	b.v.Foot = present(methodLine(r), "δ is positive when slower", alarm, r.Started.UTC().Format(time.RFC3339), "pawl "+r.Tool.Version, prefixed("run ", r.ID))
 }
 
@@ -61,20 +66,17 @@ func (b *builder) checkText(rows []checked) {
 	shown := of(rows, slowed, failed, onPurpose, faster, undecided, kept, fresh, planned)
 	switch {
 	case len(of(rows, planned)) > 0:
-		b.add(view.Text, view.Section{Table: tableOf("", shown, planColumns)})
+		b.add(view.Terminal, view.Section{Table: tableOf("", shown, planColumns)})
 	case len(shown) > 0:
-		b.add(view.Text, view.Section{Table: checkTable("", shown, used(checkLines(shown), textColumns))})
+		b.add(view.Terminal, view.Section{Table: checkTable("", shown, used(checkLines(shown), textColumns))})
 	}
 	if len(unchanged) > 0 {
 		first := view.Line{Text: unit.Count(len(unchanged)) + " unchanged: " + gathered(unchanged, rows), Tone: view.Quiet}
-		b.add(view.Text, view.Section{Lines: append([]view.Line{first}, linesOf("", movedLines(unchanged))...)})
+		b.add(view.Terminal, view.Section{Lines: append([]view.Line{first}, linesOf("", movedLines(unchanged))...)})
 	}
-	const many = 12 // more lines than are counted at a glance
-	if text := summary(rows); len(shown) > many && strings.Contains(text, ",") {
-		b.lines(view.Text, "", text)
-	}
-	if len(verifiedOf(rows)) > 0 {
-		b.add(view.Text, verifiedLines(rows))
+	if right := verifiedOf(rows); len(right) > 0 {
+		b.add(view.Verbose, verifiedLines(rows))
+		b.lines(view.Text, view.Quiet, view.Flat(unit.Count(len(right))+" verified against "+few(distinct(each(witnesses(rows), oracleOf)))))
 	}
 }
 

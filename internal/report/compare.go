@@ -10,6 +10,7 @@ import (
 
 	"pawl/internal/report/view"
 	"pawl/internal/result"
+	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
@@ -175,21 +176,38 @@ func (b *builder) compare() {
 	b.v.Heading = slices.Insert(b.v.Heading, 1, b.v.Title)
 	b.v.Interrupted = false
 	b.lines(view.Markdown, "", tally(rows))
-	b.add(view.Text, view.Section{Table: compareTable(rows)})
+	b.add(view.Terminal, view.Section{Table: compareTable(rows)})
 	b.add(view.HTML, view.Section{ID: "results", Title: "Results", Table: comparePage(rows)})
-	b.lines(view.Text, "", tally(rows))
 	if b.shows(view.Markdown) {
 		b.compareComment(rows)
 	}
-	b.warnings(view.Text|view.Markdown|view.HTML, allWarnings(r))
+	b.warnings(view.Terminal|view.Markdown|view.HTML, allWarnings(r))
 	interval := prefixed("95% intervals of medians: ", r.Method.Interval)
-	b.lines(view.Text, view.Quiet, present(interval)...)
+	b.lines(view.Verbose, view.Quiet, present(interval)...)
+	b.v.Closing, b.v.Next = view.Line{Text: tally(rows), Tone: compareTone(rows)}, compareNext(r, rows)
 	if b.shows(view.HTML) {
 		drawn := sidesDrawn(rows)
 		b.charts(drawn)
 		b.measuredPage(drawn, &result.Report{})
 	}
 	b.v.Foot = present(device, interval, "δ is positive when slower", "pawl "+r.Tool.Version)
+}
+
+// compareTone returns how the last line of a terminal looks: like the gravest row.
+func compareTone(rows []compared) view.Tone {
+	if len(rows) == 0 {
+		return view.Unsure
+	}
+	return compareTones[rows[0].row.Verdict]
+}
+
+// compareNext says how much would decide inconclusive rows; "" where there are none.
+func compareNext(r *result.Report, rows []compared) string {
+	open := slices.ContainsFunc(rows, func(c compared) bool { return c.row.Verdict == result.Inconclusive })
+	if !open || len(r.Inputs) == 0 {
+		return ""
+	}
+	return "how many samples would decide: " + term.ShellLine("pawl", "calibrate", "--power", view.Short(fmt.Sprintf("%.2f", 100*gateOf(r).Regression))+"%", "--from", r.Inputs[0].File)
 }
 
 // compareComment adds what needs attention, and the rest folded where it is long.
@@ -235,16 +253,16 @@ var compareColumns = []column[compared]{
 	{head: "verdict", badge: true, cell: func(c compared) view.Cell { return view.Cell{Text: c.verdict, Tone: compareTones[c.row.Verdict]} }},
 	{head: "change", number: true, text: compared.changed},
 	{head: "95% interval", text: compared.interval},
-	{head: "δ", number: true, text: compared.effect},
-	{head: "U", number: true, text: ofChange(func(c *result.Change) string {
+	{head: "δ", rank: 4, number: true, text: compared.effect},
+	{head: "U", rank: 7, number: true, text: ofChange(func(c *result.Change) string {
 		return textOf(c.U, func(u *float64) string { return strconv.FormatFloat(*u, 'f', -1, 64) })
 	})},
-	{head: "p", number: true, text: ofChange(func(c *result.Change) string { return probability(c.P) })},
-	{head: "p adjusted", number: true, text: ofChange(func(c *result.Change) string { return probability(c.PAdjusted) })},
-	{head: "before", number: true, text: func(c compared) string { return median(c.before) }},
-	{head: "after", number: true, text: func(c compared) string { return median(c.after) }},
-	{head: "samples", number: true, text: compared.samples},
-	{tone: view.Quiet, text: func(c compared) string { return c.notes }},
+	{head: "p", rank: 3, number: true, text: ofChange(func(c *result.Change) string { return probability(c.P) })},
+	{head: "p adjusted", rank: 2, number: true, text: ofChange(func(c *result.Change) string { return probability(c.PAdjusted) })},
+	{head: "before", rank: 1, number: true, text: func(c compared) string { return median(c.before) }},
+	{head: "after", rank: 1, number: true, text: func(c compared) string { return median(c.after) }},
+	{head: "samples", rank: 6, number: true, text: compared.samples},
+	{tone: view.Quiet, words: true, text: func(c compared) string { return c.notes }},
 }
 
 func compareTable(rows []compared) *view.Table {

@@ -68,7 +68,7 @@ func comparison() *result.Report {
 func TestCompareText(t *testing.T) {
 	for name, style := range map[string]term.Style{"compare_text": {}, "compare_color": {Color: true}} {
 		var b strings.Builder
-		if err := Text(&b, comparison(), TextOptions{Style: style}); err != nil {
+		if err := Text(&b, comparison(), TextOptions{Style: style, Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, b.String())
@@ -83,7 +83,7 @@ func TestCompareTextOfPairs(t *testing.T) {
 	c := r.Rows[0].Sides[0].Change
 	c.Paired, c.Pairs, c.U, c.P = true, 240, nil, nil
 	var b strings.Builder
-	if err := Text(&b, r, TextOptions{}); err != nil {
+	if err := Text(&b, r, TextOptions{Verbose: true}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "compare_paired", b.String())

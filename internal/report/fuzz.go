@@ -131,15 +131,15 @@ func worstOf(cases []*result.Case) *extremes {
 
 // errorColumns show the largest errors of whatever a table has rows for, and what was allowed.
 func errorColumns[T any](get func(T) *extremes) []column[T] {
-	of := func(head string, tone view.Tone, text func(*extremes) string) column[T] {
-		return column[T]{head: head, number: true, tone: tone, text: func(item T) string { return textOf(get(item), text) }}
+	of := func(head string, rank int, tone view.Tone, text func(*extremes) string) column[T] {
+		return column[T]{head: head, rank: rank, number: true, tone: tone, text: func(item T) string { return textOf(get(item), text) }}
 	}
 	return []column[T]{
-		of("max abs", "", func(e *extremes) string { return far(e.abs) }),
-		of("max rel", "", (*extremes).relative),
-		of("RMS", "", func(e *extremes) string { return far(e.rms) }),
-		of("atol", view.Quiet, func(e *extremes) string { return e.atol }),
-		of("rtol", view.Quiet, func(e *extremes) string { return e.rtol }),
+		of("max abs", 1, "", func(e *extremes) string { return far(e.abs) }),
+		of("max rel", 3, "", (*extremes).relative),
+		of("RMS", 6, "", func(e *extremes) string { return far(e.rms) }),
+		of("atol", 2, view.Quiet, func(e *extremes) string { return e.atol }),
+		of("rtol", 5, view.Quiet, func(e *extremes) string { return e.rtol }),
 	}
 }
 

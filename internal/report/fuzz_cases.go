@@ -28,10 +28,10 @@ func rowOf(c *result.Case) caseRow {
 }
 
 var (
-	laneColumn   = column[caseRow]{head: "lane", bytes: 40, tone: view.Quiet, text: func(c caseRow) string { return c.lane }}
-	caseColumn   = column[caseRow]{head: "case", bytes: 200, chars: mostNote, text: func(c caseRow) string { return c.name }}
+	laneColumn   = column[caseRow]{head: "lane", rank: 4, bytes: 40, tone: view.Quiet, text: func(c caseRow) string { return c.lane }}
+	caseColumn   = column[caseRow]{head: "case", bytes: 200, text: func(c caseRow) string { return c.name }}
 	fateColumn   = column[caseRow]{badge: true, cell: caseRow.badge}
-	remarkColumn = column[caseRow]{bytes: 400, chars: mostNote, cell: func(c caseRow) view.Cell {
+	remarkColumn = column[caseRow]{bytes: 400, words: true, cell: func(c caseRow) view.Cell {
 		c.note.Tone = view.Quiet
 		return c.note
 	}}
@@ -44,15 +44,17 @@ var (
 
 func (t tried) hasCases() bool { return len(t.v.Cases) > 0 }
 
-// caseTexts has a line for every case that was tried, and failures in full below.
+// caseTexts tells failures in full; a verbose text has a line for every case that was tried before
+// them.
 func caseTexts(rows []tried) []view.Section {
-	return each(rows, func(t tried) view.Section {
+	var out []view.Section
+	for _, t := range rows {
 		shown, failures := textRows(t), t.failures()
-		return view.Section{
-			In: view.Text, Name: t.row.Kernel + variant(t.row), Table: tableOf("", shown, used(shown, caseColumns)),
-			Items: failures[:min(mostExpanded, len(failures))], Left: max(0, len(failures)-mostExpanded), Noun: "failure",
-		}
-	})
+		out = append(out, view.Section{In: view.Verbose, Name: t.row.Kernel + variant(t.row), Table: tableOf("", shown, used(shown, caseColumns))}, view.Section{
+			In: view.Terminal, Items: failures[:min(mostExpanded, len(failures))], Left: max(0, len(failures)-mostExpanded), Noun: "failure",
+		})
+	}
+	return out
 }
 
 // textRows returns the cases of a kernel. Of a lane that has many, the ones that need no
@@ -102,8 +104,7 @@ func reasonsOf(cases []*result.Case) view.Cell {
 	if len(reasons) == 1 {
 		return view.Cell{Text: reasons[0]}
 	}
-	parts := []string{reasons[0], "and " + view.Counted(len(reasons)-1, "other reason")}
-	return view.Cell{Text: strings.Join(parts, "; "), Parts: parts, Most: mostNote / 2}
+	return view.Cell{Text: reasons[0] + "; and " + view.Counted(len(reasons)-1, "other reason")}
 }
 
 // caseComments returns all cases of every kernel, folded away; failing ones first, so that

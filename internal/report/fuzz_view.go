@@ -16,7 +16,6 @@ const (
 	mostExpanded = 5    // failures of a kernel, on a terminal
 	mostFailures = 10   // failures of a kernel, in a comment
 	mostCases    = 5000 // lines of cases, on a page
-	mostNote     = 90   // characters at the end of a terminal's line
 )
 
 // fuzz shows what every kernel came to, failures in full, and all cases.
@@ -30,36 +29,47 @@ func (b *builder) fuzz() {
 	}
 	b.lines(view.Markdown, "", present(origin(r))...)
 	b.add(view.HTML, fuzzResults(rows))
-	b.add(view.Text, view.Section{Parts: caseTexts(withCases)})
+	if len(rows) > 0 {
+		b.add(view.Terminal, view.Section{Table: tableOf("", rows, scoreText(rows))})
+	}
+	b.add(view.Terminal, view.Section{Parts: caseTexts(withCases)})
 	tools := view.Section{ID: "sanitizer", Title: "Sanitizer", Parts: sanitized(rows)}
-	b.add(view.Text, tools)
-	b.add(view.Text|view.Markdown, accusations(r.Rows, kernelName))
-	b.add(view.Text, view.Section{Items: faults(r, true)})
+	b.add(view.Terminal, tools)
+	b.add(view.Terminal|view.Markdown, accusations(r.Rows, kernelName))
+	b.add(view.Terminal, view.Section{Items: faults(r, true)})
 	b.add(view.Markdown, fuzzComment(rows))
 	doubts := b.fuzzPage(rows)
 	b.add(view.Markdown|view.HTML, tools)
 	b.add(view.Markdown, view.Section{Parts: caseComments(withCases), Of: "the cases of ", Noun: "kernel"})
-	if len(rows) > 0 {
-		b.add(view.Text, view.Section{Table: tableOf("", rows, scoreText(rows))})
-	} else {
-		b.lines(view.Text, "", "nothing was tried")
-	}
 	notes := fuzzNotes(r)
-	b.notes(view.Text, notes)
-	b.warnings(view.Text|view.Markdown, allWarnings(r))
+	b.notes(view.Verbose, notes)
+	b.warnings(view.Terminal|view.Markdown, allWarnings(r))
 	b.warnings(view.HTML, doubts)
 	b.notes(view.Markdown|view.HTML, notes)
 	if b.shows(view.HTML) {
 		b.add(view.HTML, view.Section{ID: "cases", Title: "Cases", Parts: casePages(withCases)})
 	}
 	again := prefixed("the same cases again: ", replayed(r))
-	b.v.Ending = present(again)
+	b.end(view.Terminal, again)
+	b.end(view.Text, trustWord(r.Rows))
+	b.v.Closing = view.Line{Text: b.v.Title, Tone: fuzzTone(rows)}
 	b.v.Foot = present("pawl "+r.Tool.Version, r.Started.UTC().Format(time.RFC3339), again, prefixed("run ", r.ID))
 }
 
 func fuzzHeading(r *result.Report, rows []tried) []string {
 	cases := sum(rows, func(t tried) int { return len(t.v.Cases) })
 	return present("pawl "+r.Tool.Version, machineLine(r), view.Counted(len(rows), "kernel")+", "+view.Counted(cases, "case"), when(r.Interrupted, "interrupted"))
+}
+
+// fuzzTone returns how the last line of a terminal looks: like the gravest kernel.
+func fuzzTone(rows []tried) view.Tone {
+	tones := each(rows, tried.tone)
+	for _, tone := range []view.Tone{view.Bad, view.Unsure, view.Good} {
+		if slices.Contains(tones, tone) {
+			return tone
+		}
+	}
+	return view.Unsure
 }
 
 // verifyFacts returns the facts of a run that measured nothing.
@@ -109,7 +119,7 @@ func scoreText(rows []tried) []column[tried] {
 			return fmt.Sprintf("%*s %s", wide, t.score(), t.row.Kernel)
 		}},
 		{cell: tried.badge},
-		{tone: view.Quiet, chars: mostNote, text: func(t tried) string {
+		{tone: view.Quiet, words: true, text: func(t tried) string {
 			return strings.Join(append(t.extent(true), present(t.duration())...), "; ")
 		}},
 	}

@@ -49,11 +49,18 @@ func WriteFile(file string, r *result.Report) error {
 // TextOptions say how a report looks on a terminal.
 type TextOptions = render.TextOptions
 
-// Text writes the report for a terminal: what ran where, a table, and then only
-// what needs attention.
+// Text writes the report for a terminal: what ran where, a table, then only what needs attention,
+// and at last what the run came to. On a terminal it fits the width; elsewhere nothing is wrapped or
+// left out.
 func Text(w io.Writer, r *result.Report, opts TextOptions) error {
-	opts.Whole = !term.IsTerminal(w)
-	return render.Text(w, ViewOf(r, view.Text), opts)
+	if opts.Width == 0 && term.IsTerminal(w) {
+		opts.Width = term.Width(w)
+	}
+	form := view.Text
+	if opts.Verbose {
+		form = view.Verbose
+	}
+	return render.Text(w, ViewOf(r, form), opts)
 }
 
 // Markdown renders the report for people who read it in a browser.

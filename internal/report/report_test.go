@@ -94,7 +94,7 @@ func golden(t *testing.T, name, got string) {
 func TestText(t *testing.T) {
 	for name, style := range map[string]term.Style{"text": {}, "color": {Color: true}} {
 		var b strings.Builder
-		if err := Text(&b, sample(), TextOptions{Style: style, Path: ".pawl/runs/x/report.json"}); err != nil {
+		if err := Text(&b, sample(), TextOptions{Style: style, Path: ".pawl/runs/x/report.json", Verbose: true}); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, b.String())
@@ -119,7 +119,7 @@ func TestViewOfAllForms(t *testing.T) {
 		if err := Text(&alone, r, TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := render.Text(&text, v, render.TextOptions{Whole: true}); err != nil {
+		if err := render.Text(&text, v, render.TextOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		page, err := render.HTML(v)

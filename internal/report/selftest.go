@@ -125,23 +125,26 @@ func (b *builder) selftest() {
 	b.v.Heading = present("pawl "+r.Tool.Version, machineLine(r), view.Counted(len(s.Subjects), "subject"), when(r.Interrupted, "interrupted"))
 	b.lines(view.Markdown, "", present(origin(r))...)
 	groups := byKind(s)
-	b.add(view.Text|view.Markdown, view.Section{Parts: subjectParts(groups), Noun: "row"})
+	b.add(view.Terminal|view.Markdown, view.Section{Parts: subjectParts(groups), Noun: "row"})
+	if len(groups) > 0 {
+		b.add(view.Text, view.Section{Table: tableOf("", groups, kindColumns)})
+	}
 	b.add(view.HTML, subjectPage(groups))
 	for _, subject := range s.Subjects {
 		if outcomeTone(subject.Outcome) == view.Bad { // told in full
 			text := strings.Join(present(subject.Kind+" "+subject.Name, subject.Exploit, subject.By, subject.Why), ": ")
-			line := view.Line{Mark: strings.ToUpper(subject.Outcome), Text: view.Flat(text), Tone: view.Bad, Most: 4 * mostNote}
-			b.add(view.Text, view.Section{Lines: []view.Line{line}})
+			line := view.Line{Mark: strings.ToUpper(subject.Outcome), Text: view.Flat(text), Tone: view.Bad}
+			b.add(view.Terminal, view.Section{Lines: []view.Line{line}})
 		}
 	}
-	b.warnings(view.Text|view.HTML, allWarnings(r))
+	b.warnings(view.Terminal|view.HTML, allWarnings(r))
 	tone := view.Good
 	if !healthy(s) {
 		tone = view.Bad
 	}
-	b.lines(view.Text, tone, total)
+	b.v.Closing = view.Line{Text: when(r.Interrupted, "interrupted: ") + total, Tone: tone}
 	again := prefixed("the same again: ", replayed(r))
-	b.v.Ending = present(again)
+	b.end(view.Terminal, again)
 	b.v.Foot = present("pawl "+r.Tool.Version, r.Started.UTC().Format(time.RFC3339), prefixed("run ", r.ID), again)
 }
 
@@ -150,11 +153,20 @@ func outcomeOf(s result.SelftestSubject) view.Cell {
 }
 
 var subjectColumns = []column[result.SelftestSubject]{
-	{head: "subject", bytes: 120, chars: mostNote, text: func(s result.SelftestSubject) string { return s.Name }},
-	{head: "role", bytes: 40, tone: view.Quiet, text: func(s result.SelftestSubject) string { return s.Role }},
-	{head: "exploit", bytes: 80, chars: mostNote / 2, text: func(s result.SelftestSubject) string { return s.Exploit }},
+	{head: "subject", bytes: 120, text: func(s result.SelftestSubject) string { return s.Name }},
+	{head: "role", rank: 2, bytes: 40, tone: view.Quiet, text: func(s result.SelftestSubject) string { return s.Role }},
+	{head: "exploit", bytes: 80, rank: 1, text: func(s result.SelftestSubject) string { return s.Exploit }},
 	{head: "outcome", bytes: 40, badge: true, cell: outcomeOf},
-	{head: "caught by", bytes: 400, chars: mostNote, tone: view.Quiet, text: func(s result.SelftestSubject) string { return view.Flat(remark(s)) }},
+	{head: "caught by", bytes: 400, words: true, tone: view.Quiet, text: func(s result.SelftestSubject) string { return view.Flat(remark(s)) }},
+}
+
+// kindColumns have a line for every kind.
+var kindColumns = []column[subjects]{
+	{tone: view.Strong, text: func(g subjects) string { return g.name }},
+	{words: true, text: func(g subjects) string {
+		list, more := folded(g)
+		return strings.Join(append(present(outcomesOf(subjects{items: list})), more...), "; ")
+	}},
 }
 
 // subjectParts has a table for every kind.
@@ -163,7 +175,7 @@ func subjectParts(groups []subjects) []view.Section {
 	for _, group := range groups {
 		list, more := folded(group)
 		out = append(out, view.Section{
-			In: view.Text, Name: group.name, Table: tableOf("", list, used(list, subjectColumns)), Lines: linesOf(view.Unsure, more),
+			In: view.Verbose, Name: group.name, Table: tableOf("", list, used(list, subjectColumns)), Lines: linesOf(view.Unsure, more),
 		}, view.Section{
 			In: view.Markdown, Title: "Cell " + group.name + ": " + outcomesOf(group), Table: tableOf("", list, subjectColumns), Lines: linesOf("", more), Noun: "row", Count: len(group.items),
 		})

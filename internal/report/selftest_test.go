@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"pawl/internal/report/render"
-	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/term"
 )
@@ -57,15 +55,11 @@ func TestSelftest(t *testing.T) {
 	golden(t, "selftest_csv", string(raw))
 }
 
-// A terminal has little room at the end of a line, a file has it.
+// Whole reasons are shown, unless nobody would read them.
 func TestWholeReasons(t *testing.T) {
 	r, end := selftestSample(), "leaves it nothing to skip"
 	if text := checkedText(t, r, term.Style{}); !strings.Contains(text, end) {
 		t.Errorf("a reason is cut:\n%s", text)
-	}
-	var b strings.Builder
-	if err := render.Text(&b, ViewOf(r, view.Text), render.TextOptions{}); err != nil || strings.Contains(b.String(), end) || !strings.Contains(b.String(), "…") {
-		t.Errorf("a reason is not cut (%v):\n%s", err, b.String())
 	}
 	r.Selftest.Subjects[0].Why = strings.Repeat("long ", 1000)
 	if text := checkedText(t, r, term.Style{}); strings.Contains(text, strings.Repeat("long ", 100)) {

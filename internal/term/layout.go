@@ -46,20 +46,28 @@ func (t *Table) layout(rows [][]Cell) *layout {
 			l.beside, l.columns = 0, l.columns[:len(l.columns)-1]
 		}
 	}
-	for l.total() > t.Width {
-		least := -1
-		for at, i := range l.columns {
-			if rank := t.Columns[i].Rank; rank > 0 && (least < 0 || rank >= t.Columns[l.columns[least]].Rank) {
-				least = at
-			}
-		}
-		if least < 0 {
-			l.stacked = len(l.columns) > 1
-			break
-		}
-		l.columns = slices.Delete(l.columns, least, least+1)
-	}
+	l.choose()
 	return l
+}
+
+// choose leaves columns out: it keeps those without a rank, and of the others, the lowest rank first,
+// those that there is room for.
+func (l *layout) choose() {
+	all, ranks := l.columns, []int(nil)
+	for _, i := range all {
+		ranks = append(ranks, l.Columns[i].Rank)
+	}
+	slices.Sort(ranks)
+	var kept []int // ranks
+	for _, rank := range slices.Compact(ranks) {
+		before := l.columns
+		kept = append(kept, rank)
+		l.columns = slices.DeleteFunc(slices.Clone(all), func(i int) bool { return !slices.Contains(kept, l.Columns[i].Rank) })
+		if rank > 0 && l.total() > l.Width {
+			kept, l.columns = kept[:len(kept)-1], before
+		}
+	}
+	l.stacked = l.total() > l.Width && len(l.columns) > 1
 }
 
 // total returns the width of a line.
@@ -77,28 +85,36 @@ func (l *layout) total() int {
 
 // row writes the lines of a row.
 func (l *layout) row(b *strings.Builder, row []Cell) {
-	shown := l.columns
+	line, shown := "", l.columns
 	if l.stacked && len(row) > 0 {
-		b.WriteString(strings.Repeat(" ", l.Indent) + row[0].styled() + "\n")
-		shown = shown[1:]
-		if !slices.ContainsFunc(shown, func(i int) bool { return i < len(row) && row[i].Text != "" }) {
-			shown = nil
+		line, shown = strings.Repeat(" ", l.Indent)+row[0].styled(), shown[1:]
+		if slices.ContainsFunc(shown, func(i int) bool { return i < len(row) && row[i].Text != "" }) {
+			b.WriteString(line + "\n")
+			line = l.line(row, shown)
 		}
+	} else {
+		line = l.line(row, shown)
 	}
-	if len(shown) > 0 {
-		l.line(b, row, shown)
-	}
+	b.WriteString(line)
 	if l.words < 0 || l.beside > 0 || l.words >= len(row) || row[l.words].Text == "" {
+		b.WriteByte('\n')
 		return
 	}
-	below := l.Indent + 2*len(gutter)
-	for _, text := range words(row[l.words].Text, l.Width-below) {
-		b.WriteString(strings.Repeat(" ", below) + Cell{text, row[l.words].Style}.styled() + "\n")
+	said := row[l.words]
+	if last := line[strings.LastIndexByte(line, '\n')+1:]; shownWidth(last)+len(gutter)+DisplayWidth(said.Text) <= l.Width { // a short row has room beside it
+		b.WriteString(gutter + said.styled() + "\n")
+		return
 	}
+	below := strings.Repeat(" ", l.Indent+2*len(gutter))
+	for _, text := range words(said.Text, l.Width-len(below)) {
+		b.WriteString("\n" + below + Cell{text, said.Style}.styled())
+	}
+	b.WriteByte('\n')
 }
 
-// line writes the cells of a row that stand beside each other.
-func (l *layout) line(b *strings.Builder, row []Cell, shown []int) {
+// line returns the cells of a row that stand beside each other, in more lines where sentences wrap.
+func (l *layout) line(row []Cell, shown []int) string {
+	var b strings.Builder
 	// Spaces are owed, and paid only before a text: so none end a line.
 	owed := l.Indent
 	if l.stacked {
@@ -135,10 +151,10 @@ func (l *layout) line(b *strings.Builder, row []Cell, shown []int) {
 			start += l.widths[i]
 		}
 	}
-	b.WriteByte('\n')
 	for _, text := range more {
-		b.WriteString(strings.Repeat(" ", start) + Cell{text, row[l.words].Style}.styled() + "\n")
+		b.WriteString("\n" + strings.Repeat(" ", start) + Cell{text, row[l.words].Style}.styled())
 	}
+	return b.String()
 }
 
 // styled returns the text of a cell as it looks.

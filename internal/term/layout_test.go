@@ -38,8 +38,8 @@ func TestTableFits(t *testing.T) {
   gemm/4k          maintained   +0.1%  [−0.2, +0.4]        1.21 → 1.21 ms
 `,
 		60: `
-  config           verdict     change  95% interval
-  softmax/rows_8k  regression   +4.1%  [+3.8, +4.4]
+  config           verdict     change  95% interval     δ
+  softmax/rows_8k  regression   +4.1%  [+3.8, +4.4]  0.82
       bistable; clock effect: −0.2% in cycles
   gemm/4k          maintained   +0.1%  [−0.2, +0.4]
 `,

@@ -41,6 +41,9 @@ func Markdown(v view.View) string {
 		d.rows = d.room
 	}
 	d.printf("# pawl %s: %s\n\n", v.Kind, d.safe(cmp.Or(v.Brief, v.Title), 1000))
+	if v.Next != "" {
+		d.printf("Next: %s\n\n", d.safe(v.Next, 600))
+	}
 	for _, s := range v.Sections {
 		if !s.End {
 			d.section(s)
@@ -275,7 +278,7 @@ func failure(item view.Item) string {
 	}
 	text = strings.TrimRight(text, "\n") + "\n\n"
 	for _, m := range item.Maps {
-		text += inline("- "+tileMap{m}.caption(), 300) + "\n\n" + fenced(strings.Join(append(tileMap{m}.lines(), shadeKey), "\n"))
+		text += inline("- "+tileMap{m}.caption(), 300) + "\n\n" + fenced(strings.Join(append(tileMap{m}.lines(0), shadeKey), "\n"))
 	}
 	return text
 }

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"pawl/internal/report/view"
@@ -12,38 +11,85 @@ import (
 
 // TextOptions say how a view looks on a terminal.
 type TextOptions struct {
-	Style term.Style
-	Path  string // where the report was saved; may be empty
-	Whole bool   // it goes to a file or another program, which has room for what a terminal has not
+	Style   term.Style
+	Path    string // where the report was saved; may be empty
+	Width   int    // columns of the terminal; 0: a file or another program, for which nothing is wrapped or left out
+	Verbose bool   // show all that there is to say
 }
 
 const (
-	mostNote  = 90 // characters of a remark
-	mostFound = 8  // findings of a tool about one kernel, in a text or a comment
+	mostWords = 400 // characters of one text: a report may claim anything
+	mostFound = 8   // findings of a tool about one kernel, in a text or a comment
 )
 
 // text is a view on its way to a terminal.
 type text struct {
-	strings.Builder
+	strings.Builder // lines that may be wrapped
 	TextOptions
+	form  view.Form
+	whole strings.Builder // what stands before them
+}
+
+// raw writes lines that are not wrapped: they fit, or are to be seen as somebody wrote them.
+func (t *text) raw(lines string) {
+	t.whole.WriteString(term.Wrap(t.String(), t.Width) + lines)
+	t.Reset()
 }
 
 // Text writes a view for a terminal.
 func Text(w io.Writer, v view.View, opts TextOptions) error {
-	t := &text{TextOptions: opts}
+	t := &text{TextOptions: opts, form: view.Text}
+	if opts.Verbose {
+		t.form = view.Verbose
+	}
 	t.line("", strings.Join(v.Heading, " · "))
 	for _, s := range v.Sections {
 		t.section(s)
 	}
-	parts := v.Ending
+	var parts []string
+	for _, part := range v.Ending {
+		if shows(part.In, t.form) {
+			parts = append(parts, part.Text)
+		}
+	}
 	if opts.Path != "" {
-		parts = append(slices.Clone(parts), "report: "+opts.Path)
+		parts = append(parts, "report: "+opts.Path)
 	}
 	if len(parts) > 0 {
-		t.line("\n  ", strings.Join(parts, "   "))
+		t.WriteString("\n")
+		t.parts(parts)
 	}
-	_, err := io.WriteString(w, t.String())
+	if v.Closing.Text != "" {
+		words := t.paint(v.Closing.Tone)(view.Printable(v.Closing.Text))
+		if v.Next != "" {
+			words += "; " + view.Printable(v.Next)
+		}
+		fmt.Fprintf(t, "\n%s\n", words)
+	}
+	t.raw("")
+	_, err := io.WriteString(w, t.whole.String())
 	return err
+}
+
+// parts writes short texts beside each other, as many as a line has room for.
+func (t *text) parts(parts []string) {
+	const space = "   "
+	line := ""
+	for _, part := range parts {
+		part = view.Printable(part)
+		if line != "" && t.Width > 0 && term.DisplayWidth(line+space+part) > t.Width {
+			t.WriteString(line + "\n")
+			line = ""
+		}
+		if line == "" {
+			line = "  " + part
+		} else {
+			line += space + part
+		}
+	}
+	if line != "" {
+		t.WriteString(line + "\n")
+	}
 }
 
 // line writes one line, whatever the text has in it.
@@ -54,14 +100,8 @@ func (t *text) dim(before, text string) {
 	fmt.Fprintf(t, "%s%s\n", before, t.Style.Dim(view.Printable(text)))
 }
 
-// short cuts a text to the characters that a terminal has room for.
-func (t *text) short(text string, most int) string {
-	const whole = 400 // a report may claim anything
-	if t.Whole {
-		most = max(most, whole)
-	}
-	return view.Shorten(text, most)
-}
+// short cuts a text that is longer than anybody reads.
+func short(text string) string { return view.Shorten(text, mostWords) }
 
 // paint returns how a tone looks; nil where it does not matter.
 func (t *text) paint(tone view.Tone) func(string) string {
@@ -81,7 +121,7 @@ func (t *text) paint(tone view.Tone) func(string) string {
 }
 
 func (t *text) section(s view.Section) {
-	if !s.Shown(view.Text) {
+	if !s.Shown(t.form) {
 		return
 	}
 	if s.Name != "" || s.Table != nil || len(s.Lines) > 0 {
@@ -99,9 +139,6 @@ func (t *text) section(s view.Section) {
 			words = strings.ReplaceAll(words, "\n", " ")
 		}
 		words = view.Printable(words)
-		if line.Most > 0 {
-			words = t.short(words, line.Most)
-		}
 		if line.Mark != "" {
 			fmt.Fprintf(t, "  %s %s\n", t.paint(line.Tone)(view.Printable(line.Mark)), words)
 		} else {
@@ -125,14 +162,17 @@ func (t *text) table(from *view.Table) {
 	if len(from.Rows) == 0 {
 		return
 	}
-	made := term.Table{Indent: 2, HeaderStyle: t.Style.Dim}
+	made := term.Table{Indent: 2, HeaderStyle: t.Style.Dim, Width: t.Width}
 	for _, column := range from.Columns {
-		made.Columns = append(made.Columns, term.Column{Header: column.Head, Align: align(column)})
+		made.Columns = append(made.Columns, term.Column{Header: column.Head, Align: align(column), Rank: column.Rank, Words: column.Words})
 	}
 	for _, row := range from.Rows {
 		cells := make([]term.Cell, len(row.Cells))
 		for i, cell := range row.Cells {
-			text := t.cell(cell, from.Columns[i].Chars)
+			text := cell.Text + cell.Rest
+			if from.Columns[i].Words {
+				text = short(text)
+			}
 			if i == 0 && row.Sub {
 				text = "  against " + text
 			}
@@ -140,25 +180,7 @@ func (t *text) table(from *view.Table) {
 		}
 		made.AddCells(cells...)
 	}
-	t.WriteString(made.String())
-}
-
-// cell returns the text of a cell, in a column that has room for this many characters.
-func (t *text) cell(c view.Cell, most int) string {
-	if c.Most > 0 {
-		most = c.Most
-	}
-	if most == 0 {
-		return c.Text + c.Rest
-	}
-	if c.Parts == nil {
-		return t.short(c.Text, most)
-	}
-	parts := make([]string, len(c.Parts))
-	for i, part := range c.Parts {
-		parts[i] = t.short(part, most)
-	}
-	return strings.Join(parts, "; ")
+	t.raw(made.String())
 }
 
 func align(c view.Column) term.Align {
@@ -170,14 +192,14 @@ func align(c view.Column) term.Align {
 
 func (t *text) item(item view.Item) {
 	for _, f := range item.Findings {
-		fmt.Fprintf(t, "\n  %s %s: %s: %s\n", t.paint(f.Badge.Tone)(strings.ToUpper(f.Badge.Text)), t.Style.Bold(view.Printable(item.Name)), view.Printable(f.Exploit), view.Printable(t.short(view.Flat(f.Message), 4*mostNote)))
+		fmt.Fprintf(t, "\n  %s %s: %s: %s\n", t.paint(f.Badge.Tone)(strings.ToUpper(f.Badge.Text)), t.Style.Bold(view.Printable(item.Name)), view.Printable(f.Exploit), view.Printable(short(view.Flat(f.Message))))
 	}
 	switch {
 	case item.Findings != nil:
 		return
 	case item.Mark != "":
 		fmt.Fprintf(t, "\n  %s %s\n", t.Style.Red(item.Mark), t.Style.Bold(view.Printable(item.Name)))
-		t.line("    ", t.short(view.Flat(item.Message), 4*mostNote))
+		t.line("    ", short(view.Flat(item.Message)))
 	default:
 		fmt.Fprintf(t, "\n  %s: %s\n", t.Style.Red(view.Printable(item.Name)), strings.ReplaceAll(strings.Map(visible, item.Message), "\n", "\n    "))
 	}
@@ -185,14 +207,14 @@ func (t *text) item(item view.Item) {
 		t.line("    hint: ", view.Flat(item.Hint))
 	}
 	for _, line := range item.Lines {
-		if !shows(line.In, view.Text) {
+		if !shows(line.In, t.form) {
 			continue
 		}
-		t.line("    ", t.short(view.Flat(line.Text), 3*mostNote))
+		t.line("    ", short(view.Flat(line.Text)))
 	}
 	t.maps(item.Maps)
 	if item.Built && item.Output != "" {
-		t.WriteString(strings.TrimRight(strings.Map(visible, item.Output), "\n") + "\n")
+		t.raw(strings.TrimRight(strings.Map(visible, item.Output), "\n") + "\n")
 	}
 	t.log(item.Log)
 }
@@ -200,8 +222,8 @@ func (t *text) item(item view.Item) {
 func (t *text) maps(maps []view.Map) {
 	for _, m := range maps {
 		t.line("    ", view.Flat(tileMap{m}.caption()))
-		for _, line := range (tileMap{m}).lines() {
-			fmt.Fprintf(t, "      %s\n", line)
+		for _, line := range (tileMap{m}).lines(t.Width - len("      ")) {
+			t.raw("      " + line + "\n")
 		}
 	}
 	if len(maps) > 0 {
@@ -211,7 +233,7 @@ func (t *text) maps(maps []view.Map) {
 
 // log writes the end of what a kernel printed.
 func (t *text) log(log string) {
-	const most, widest = 5, 200
+	const most = 5
 	log = strings.TrimRight(log, "\n")
 	if log == "" {
 		return
@@ -222,7 +244,7 @@ func (t *text) log(log string) {
 	}
 	t.WriteString("    it printed:\n")
 	for _, line := range lines {
-		fmt.Fprintf(t, "      %s\n", view.Printable(t.short(strings.ToValidUTF8(line, ""), widest)))
+		t.raw("      " + view.Printable(short(strings.ToValidUTF8(line, ""))) + "\n")
 	}
 }
 
@@ -233,11 +255,11 @@ func (t *text) tools(s view.Section) {
 	}
 	var words []string
 	for _, tool := range s.Tools {
-		words = append(words, view.Printable(view.Flat(tool.Name))+" "+t.paint(tool.Badge.Tone)(view.Printable(t.short(tool.Badge.Text, mostNote))))
+		words = append(words, view.Printable(view.Flat(tool.Name))+" "+t.paint(tool.Badge.Tone)(view.Printable(short(tool.Badge.Text))))
 	}
 	fmt.Fprintf(t, "  %s: %s\n", t.Style.Bold(view.Printable(view.Flat(s.Name))), strings.Join(words, " · "))
 	if s.Aside != "" {
-		t.dim("    ", t.short(view.Flat(s.Aside), 2*mostNote))
+		t.dim("    ", short(view.Flat(s.Aside)))
 	}
 	told, raw := 0, false
 	for _, tool := range s.Tools {
@@ -257,15 +279,15 @@ func (t *text) tools(s view.Section) {
 }
 
 func (t *text) found(f view.Found) {
-	parts := []string{t.paint(f.Badge.Tone)(view.Printable(view.Flat(f.Badge.Text))) + " " + view.Printable(t.short(view.Flat(f.Kind), 2*mostNote))}
+	parts := []string{t.paint(f.Badge.Tone)(view.Printable(view.Flat(f.Badge.Text))) + " " + view.Printable(short(view.Flat(f.Kind)))}
 	if f.Source != "" {
 		parts = append(parts, t.Style.Bold(view.Printable(view.Flat(f.Source))))
 	}
 	if f.Device != "" {
-		parts = append(parts, view.Printable(t.short(view.Flat(f.Device), 2*mostNote)))
+		parts = append(parts, view.Printable(short(view.Flat(f.Device))))
 	}
 	fmt.Fprintf(t, "    %s\n", strings.Join(parts, "  "))
 	for _, line := range f.Lines {
-		t.dim("      ", t.short(view.Flat(line), 2*mostNote))
+		t.dim("      ", short(view.Flat(line)))
 	}
 }

@@ -52,25 +52,28 @@ func start(n int, size int64) int64 {
 	return int64(n) * size
 }
 
-// lines draw the map two characters a tile, which is about a square, with the first
-// row of each line of tiles before it and the first column of each tile above.
-func (m tileMap) lines() []string {
+// lines draw the map two characters a tile, which is about a square, or one where so many columns
+// are too few, with the first row of each line of tiles before it and the first column of each tile
+// above. A width below 1 is any.
+func (m tileMap) lines(width int) []string {
 	labels, wide := make([]string, m.Rows), 0
 	for r := range labels {
 		labels[r] = fmt.Sprint(start(r, m.TileRows))
 		wide = max(wide, len(labels[r]))
 	}
 	last := fmt.Sprint(start(m.Columns-1, m.TileCols))
-	head := "0"
-	if free := 2*m.Columns - len(head) - len(last); m.Columns > 1 && free > 0 {
+	head, wider := "0", 2
+	if width > 0 && wide+2+2*m.Columns > width {
+		wider = 1
+	}
+	if free := wider*m.Columns - len(head) - len(last); m.Columns > 1 && free > 0 {
 		head += strings.Repeat(" ", free) + last
 	}
 	out := []string{strings.Repeat(" ", wide+2) + head}
 	for r, label := range labels {
 		var line strings.Builder
 		for c := range m.Columns {
-			shade := string(shades[m.shade(r, c)])
-			line.WriteString(shade + shade)
+			line.WriteString(strings.Repeat(string(shades[m.shade(r, c)]), wider))
 		}
 		out = append(out, strings.Repeat(" ", wide-len(label))+label+"  "+line.String())
 	}

@@ -14,7 +14,7 @@ import (
 func TestTileMap(t *testing.T) {
 	m := tileMap{view.Map{Output: "out", Dimensions: 4, Rows: 2, Columns: 3, TileRows: 10, TileCols: 4, Wrong: []int64{0, 1, 14, 27, 40, 41}}}
 	want := "    0    8\n 0  ··░░▒▒\n10  ▓▓████"
-	if got := strings.Join(m.lines(), "\n"); got != want {
+	if got := strings.Join(m.lines(0), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if got, want := m.caption(), "where out is wrong: 5 of 6 tiles, each 10 rows × 4 columns (a row: all dimensions but the last)"; got != want {
@@ -27,7 +27,7 @@ func TestTileMap(t *testing.T) {
 	if got, want := one.caption(), "where out is wrong: 1 of 1 tile, each 1 row × 1 column"; got != want {
 		t.Errorf("got %q", got)
 	}
-	if got := strings.Join(one.lines(), "\n"); got != "   0\n0  ██" {
+	if got := strings.Join(one.lines(0), "\n"); got != "   0\n0  ██" {
 		t.Errorf("got\n%s", got)
 	}
 }
@@ -57,7 +57,7 @@ func TestTileMapProperties(t *testing.T) {
 		if !m.Drawable() {
 			t.Fatal("not drawn")
 		}
-		lines := m.lines()
+		lines := m.lines(0)
 		if len(lines) != m.Rows+1 {
 			t.Fatalf("%d lines", len(lines))
 		}

@@ -19,11 +19,13 @@ type Form uint8
 
 // The forms.
 const (
-	Text     Form = 1 << iota // for a terminal
+	Text     Form = 1 << iota // for a terminal: the result, and what needs attention
+	Verbose                   // for a terminal: all that there is to say (-v)
 	Markdown                  // for a comment
 	HTML                      // for a page
 	CSV                       // for programs
-	All      = Text | Markdown | HTML | CSV
+	Terminal = Text | Verbose
+	All      = Terminal | Markdown | HTML | CSV
 )
 
 // Tone is how something looks. Pages use the names as classes.
@@ -54,7 +56,9 @@ type View struct {
 	Badges      []Badge
 	Facts       []Fact
 	Sections    []Section
-	Ending      []string   // parts of a terminal's last line
+	Ending      []Line     // parts of one line near the end of a terminal's text
+	Closing     Line       // a terminal's last line: what the run came to
+	Next        string     // what would change that; "": nothing need
 	Foot        []string   // parts of a document's last line
 	Records     [][]string // for programs; the first names the fields
 }
@@ -122,7 +126,6 @@ type Line struct {
 	Text string
 	Tone Tone
 	Mark string // stands before it on a terminal, in its tone
-	Most int    // characters that a terminal has room for; 0: any number
 	In   Form   // zero is all of them
 }
 
@@ -178,7 +181,8 @@ type Column struct {
 	Head   string
 	Number bool // aligned as one
 	Badge  bool // what rows came to
-	Chars  int  // that a terminal has room for; 0: any number
+	Rank   int  // where a terminal is narrow, columns of a lower rank stay; 0: always
+	Words  bool // sentences: a terminal wraps them
 	Bytes  int  // that a comment has room for; 0: pawl's own words, few and harmless
 }
 
@@ -195,9 +199,6 @@ type Cell struct {
 	Text string
 	Rest string // what follows with less weight, such as an interval
 	Tone Tone
-
-	Parts []string // of the text, where a terminal may shorten each
-	Most  int      // characters that a terminal has room for, where the column does not say it
 }
 
 // Counted writes a number of things, thousands apart: "1,200 rows".
