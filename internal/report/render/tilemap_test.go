@@ -54,6 +54,7 @@ func TestTileMapProperties(t *testing.T) {
 		for range m.Rows * m.Columns {
 			m.Wrong = append(m.Wrong, rapid.OneOf(rapid.Just(int64(0)), rapid.Int64()).Draw(t, "wrong"))
 		}
+		m.Wrong[0] = rapid.Int64Range(2, math.MaxInt64).Draw(t, "wrong in the first tile")
 		if !m.Drawable() {
 			t.Fatal("not drawn")
 		}

@@ -126,10 +126,15 @@ type Map struct {
 	Wrong              []int64
 }
 
-// Drawable refuses maps that no cell of pawl makes.
+// Drawable reports whether a picture says more than a sentence: more than one element is wrong. It
+// refuses maps that no cell of pawl makes.
 func (m Map) Drawable() bool {
 	const most = 64
-	return m.Rows > 0 && m.Rows <= most && m.Columns > 0 && m.Columns <= most && len(m.Wrong) == m.Rows*m.Columns && m.TileRows > 0 && m.TileCols > 0
+	wrong := int64(0)
+	for _, n := range m.Wrong {
+		wrong += min(max(n, 0), 2)
+	}
+	return wrong > 1 && m.Rows > 0 && m.Rows <= most && m.Columns > 0 && m.Columns <= most && len(m.Wrong) == m.Rows*m.Columns && m.TileRows > 0 && m.TileCols > 0
 }
 
 // Focus returns the range in which nearly all of the sorted samples lie: one stray

@@ -2,6 +2,31 @@ package view
 
 import "testing"
 
+// One wrong element is named; a picture shows where several are.
+func TestDrawable(t *testing.T) {
+	tiles := func(wrong ...int64) Map {
+		return Map{Rows: 1, Columns: len(wrong), TileRows: 4, TileCols: 4, Wrong: wrong}
+	}
+	for _, test := range []struct {
+		m    Map
+		want bool
+	}{
+		{tiles(0, 2, 0), true},
+		{tiles(1, 1), true},
+		{tiles(1<<62, 1<<62, 1<<62), true},
+		{tiles(0, 1, 0), false},
+		{tiles(1), false},
+		{tiles(0, 0), false},
+		{tiles(-5, 1), false},
+		{Map{Rows: 2, Columns: 1, TileRows: 4, TileCols: 4, Wrong: []int64{9}}, false},
+		{Map{}, false},
+	} {
+		if got := test.m.Drawable(); got != test.want {
+			t.Errorf("%+v: %t", test.m, got)
+		}
+	}
+}
+
 func TestFocusLeavesStraysOut(t *testing.T) {
 	var sorted []float64
 	for i := range 100 {
