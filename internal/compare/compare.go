@@ -231,7 +231,8 @@ func (c *comparison) adjust(ctx context.Context, rows []*result.Row) error {
 		}
 	}
 	for _, row := range rows {
-		if len(row.Sides) == 0 || row.Sides[0].Change == nil {
+		if len(row.Sides) == 0 || row.Sides[0].Change == nil { // it is the second file's
+			row.Warnings = c.labelled(c.after.Path, row.Warnings)
 			continue
 		}
 		if judge.ByClock(row.Verdict, row.Sides[0].Change) {

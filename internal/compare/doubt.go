@@ -93,7 +93,7 @@ func (c *comparison) warnings(rows []*result.Row) []result.Warning {
 			continue // reported when it was measured
 		}
 		for _, w := range f.Report.Warnings {
-			w.Message = f.Path + ": " + w.Message
+			w.File, w.Message = f.Path, f.Path+": "+w.Message
 			out = append(out, w)
 		}
 	}
@@ -107,6 +107,20 @@ func (c *comparison) warnings(rows []*result.Row) []result.Warning {
 	return out
 }
 
+// labelled returns the warnings of a file's row, with the file's name: its last part, or two where
+// both files have the same.
+func (c *comparison) labelled(path string, warnings []result.Warning) []result.Warning {
+	file := filepath.Base(path)
+	if file == filepath.Base(c.before.Path) && file == filepath.Base(c.after.Path) { // the reports of two runs
+		file = filepath.Join(filepath.Base(filepath.Dir(path)), file)
+	}
+	out := slices.Clone(warnings)
+	for i := range out {
+		out[i].File, out[i].Message = file, file+": "+out[i].Message
+	}
+	return out
+}
+
 // doubts returns the warnings of a row: those of both files, and those that only the comparison
 // shows.
 func (c *comparison) doubts(was, is *result.Row) []result.Warning {
@@ -115,21 +129,14 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 		file string
 		row  *result.Row
 	}{{c.before.Path, was}, {c.after.Path, is}} {
-		file := filepath.Base(side.file)
-		if file == filepath.Base(c.before.Path) && file == filepath.Base(c.after.Path) { // the reports of two runs
-			file = filepath.Join(filepath.Base(filepath.Dir(side.file)), file)
-		}
-		for _, w := range side.row.Warnings {
-			w.Message = file + ": " + w.Message
-			out = append(out, w)
-		}
-		known := slices.ContainsFunc(side.row.Warnings, func(w result.Warning) bool { return w.Code == "cv" })
+		own := side.row.Warnings
+		known := slices.ContainsFunc(own, func(w result.Warning) bool { return w.Code == "cv" })
 		if cv := side.row.Timing.Stats.CV; cv > c.opts.Gate.CV && !known {
-			out = append(out, result.Warning{
-				Code: "cv", Message: fmt.Sprintf("%s: samples vary by %s (more than %s)", file, unit.PercentPlain(cv), unit.PercentPlain(c.opts.Gate.CV)),
-				Hint: "a quieter machine",
+			own = append(slices.Clip(own), result.Warning{
+				Code: "cv", Message: fmt.Sprintf("samples vary by %s (more than %s)", unit.PercentPlain(cv), unit.PercentPlain(c.opts.Gate.CV)), Hint: "a quieter machine",
 			})
 		}
+		out = append(out, c.labelled(side.file, own)...)
 		side.row.Warnings = nil
 	}
 	if was.Identity != "" && was.Identity == is.Identity && judge.Confirm(is.Verdict) {

@@ -79,8 +79,8 @@ func kernelsWith(r *result.Report, message string) []string {
 }
 
 // allWarnings lists the warnings of the run and of its rows; a warning that several rows share
-// appears once, with the evidence of the first. All warnings of one row appear: two files may both
-// be noisy.
+// appears once, with the evidence of the first. All warnings of one row appear, and those of two files
+// apart.
 func allWarnings(r *result.Report) []string {
 	out := each(r.Warnings, func(w result.Warning) string { return hinted(w.Message, w.Hint) })
 	type doubt struct {
@@ -91,7 +91,7 @@ func allWarnings(r *result.Report) []string {
 	for _, row := range r.Rows {
 		seen := map[string]int{}
 		for _, w := range row.Warnings {
-			all = append(all, doubt{w, row.Name(), fmt.Sprint(w.Code, "\x00", seen[w.Code])})
+			all = append(all, doubt{w, row.Name(), fmt.Sprint(w.Code, "\x00", w.File, "\x00", seen[w.Code])})
 			seen[w.Code]++
 		}
 	}

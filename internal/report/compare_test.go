@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"pawl/internal/result"
 	"pawl/internal/term"
 )
@@ -87,6 +89,18 @@ func TestCompareTextOfPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "compare_paired", b.String())
+}
+
+// A doubt about one file is not taken for one about the other.
+func TestDoubtsOfTwoFiles(t *testing.T) {
+	noisy := func(name, file string) *result.Row {
+		return &result.Row{Kernel: name, Warnings: []result.Warning{{Code: "cv", File: file, Message: file + ": samples vary by 20%"}}}
+	}
+	got := allWarnings(&result.Report{Rows: []*result.Row{noisy("a", "old.json"), noisy("b", "new.json"), noisy("c", "old.json")}})
+	want := []string{"a: old.json: samples vary by 20%; likewise c", "b: new.json: samples vary by 20%"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestCompareMarkdown(t *testing.T) { golden(t, "compare_markdown", Markdown(comparison())) }

@@ -226,6 +226,7 @@ type Warning struct {
 	Code    string `json:"code"` // cv, drift, throttle, foreign, …
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+	File    string `json:"file,omitempty"` // compare: the result file that it belongs to; the message begins with it
 }
 
 // Outcome is the outcome of a whole run. Faces show it, and the exit code expresses it.
