@@ -105,15 +105,21 @@ func allWarnings(r *result.Report) []string {
 func hinted(text, hint string) string { return text + when(hint != "", " ("+hint+")") }
 
 // attentive returns the report with everything that needs attention among its warnings: also sides
-// that are not available, baselines that did not move and unknown answers, each sentence once;
-// without what its rows say themselves.
+// that are not available, baselines that did not move and unknown answers, each sentence once, first
+// those that explain why a row could not be compared; without what its rows say themselves.
 func attentive(r *result.Report) *result.Report {
 	out := *r
 	out.Rows = make([]*result.Row, 0, len(r.Rows))
-	out.Warnings = slices.Clone(r.Warnings)
 	type remark struct{ row, sentence, hint string }
-	var all []remark
-	add := func(row *result.Row, sentence, hint string) { all = append(all, remark{row.Name(), sentence, hint}) }
+	var all, grave []remark
+	add := func(row *result.Row, sentence, hint string) {
+		made := remark{row.Name(), sentence, hint}
+		if row.Verdict == result.Incomparable { // the sentence is why
+			grave = append(grave, made)
+		} else {
+			all = append(all, made)
+		}
+	}
 	for _, c := range checkedRows(r) {
 		row := *c.row
 		row.Warnings = slices.DeleteFunc(slices.Clone(row.Warnings), func(w result.Warning) bool { return w.Code == string(result.Accepted) })
@@ -140,10 +146,13 @@ func attentive(r *result.Report) *result.Report {
 			}
 		}
 	}
-	for _, g := range grouped(all, func(s remark) string { return s.sentence }) {
-		names := few(each(g.items, func(s remark) string { return s.row }))
-		out.Warnings = append(out.Warnings, result.Warning{Message: names + ": " + g.name, Hint: g.items[0].hint})
+	said := func(remarks []remark) []result.Warning {
+		return each(grouped(remarks, func(s remark) string { return s.sentence }), func(g group[remark]) result.Warning {
+			names := few(each(g.items, func(s remark) string { return s.row }))
+			return result.Warning{Message: names + ": " + g.name, Hint: g.items[0].hint}
+		})
 	}
+	out.Warnings = slices.Concat(said(grave), r.Warnings, said(all))
 	return &out
 }
 

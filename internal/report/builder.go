@@ -39,8 +39,8 @@ func (b *builder) lines(in view.Form, tone view.Tone, texts ...string) {
 	b.add(in, view.Section{Lines: linesOf(tone, texts)})
 }
 
-// warnings adds a list of doubts, if there are any. A terminal that is not verbose has them in one
-// line.
+// warnings adds a list of doubts, if there are any, the gravest first. A terminal that is not verbose
+// has one line: their number, and the first.
 func (b *builder) warnings(in view.Form, texts []string) {
 	doubt := func(text string) view.Line { return view.Line{Text: text, Tone: view.Unsure, Mark: "!"} }
 	b.add(in&^view.Text, view.Section{ID: "warnings", Title: "Warnings", Lines: each(texts, doubt), List: true, End: true})
@@ -48,7 +48,7 @@ func (b *builder) warnings(in view.Form, texts []string) {
 	case n == 1:
 		b.add(in&view.Text, view.Section{Lines: each(texts, doubt), List: true})
 	case n > 1:
-		b.add(in&view.Text, view.Section{Lines: []view.Line{doubt(unit.Count(n) + " doubts: -v shows them")}})
+		b.add(in&view.Text, view.Section{Lines: []view.Line{doubt(unit.Count(n) + " doubts (-v shows all): " + view.Flat(texts[0]))}})
 	}
 }
 
