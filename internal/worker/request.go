@@ -91,8 +91,12 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	if s.locks[device] != nil {
 		return nil
 	}
-	lock, err := lockDevice(ctx, device, func() {
-		_ = s.out.Send(id, wire.OpNote, wire.Note{Text: "another pawl is measuring on " + s.nameOf(device) + "; waiting for it"}, nil)
+	lock, err := lockDevice(ctx, device, func(other holder) {
+		text := "another pawl is measuring on " + s.nameOf(device) + "; waiting for it"
+		if who := other.String(); who != "" {
+			text += " (" + who + ")"
+		}
+		_ = s.out.Send(id, wire.OpNote, wire.Note{Text: text}, nil)
 	})
 	if err != nil {
 		return err

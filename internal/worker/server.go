@@ -47,8 +47,8 @@ type server struct {
 	python   func() (*interpreter, error) // evaluated once
 	sources  sourceFolders
 
-	locking chan struct{}       // held while a device's lock is being taken
-	locks   map[string]*os.File // of devices, each taken with its first cell; guarded by locking
+	locking chan struct{}          // held while a device's lock is being taken
+	locks   map[string]*deviceLock // of devices, each taken with its first cell; guarded by locking
 
 	nextCell atomic.Uint64 // number of the last cell
 	inFlight sync.Map      // by request, a context.CancelFunc
@@ -69,7 +69,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	}
 	s := &server{
 		out: wire.NewWriter(out), store: blobs, witness: witness{cmp.Or(opts.Proc, "/proc"), opts.Stat},
-		locking: make(chan struct{}, 1), locks: map[string]*os.File{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{},
+		locking: make(chan struct{}, 1), locks: map[string]*deviceLock{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{},
 	}
 	s.devices, s.noDevice = findDevices(ctx, opts.AskDriver)
 	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.blobs()) })

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -303,14 +304,19 @@ func TestWhatACellLocks(t *testing.T) {
 
 func TestDeviceLock(t *testing.T) {
 	t.Setenv("PAWL_LOCK_DIR", t.TempDir())
-	first, err := lockDevice(t.Context(), "host", func() { t.Error("waited for nobody") })
+	first, err := lockDevice(t.Context(), "host", func(holder) { t.Error("waited for nobody") })
 	if err != nil {
 		t.Fatal(err)
 	}
 	waited := make(chan struct{})
 	got := make(chan error, 1)
 	go func() {
-		second, err := lockDevice(t.Context(), "host", func() { close(waited) })
+		second, err := lockDevice(t.Context(), "host", func(other holder) {
+			if other.PID != os.Getpid() || time.Since(other.Since) > time.Minute || !strings.Contains(other.Command, filepath.Base(os.Args[0])) {
+				t.Errorf("waits for %s", other)
+			}
+			close(waited)
+		})
 		if err == nil {
 			second.Close()
 		}
@@ -325,5 +331,37 @@ func TestDeviceLock(t *testing.T) {
 	first.Close()
 	if err := <-got; err != nil {
 		t.Error(err)
+	}
+	raw, err := os.ReadFile(filepath.Join(os.Getenv("PAWL_LOCK_DIR"), ".pawl-host.lock"))
+	if err != nil || len(raw) > 0 {
+		t.Errorf("a free lock says %q, %v", raw, err)
+	}
+}
+
+// Any user can write to a lock file.
+func TestHolder(t *testing.T) {
+	since := time.Now().Add(-time.Minute)
+	at := since.Format("15:04:05")
+	for _, test := range []struct{ file, want string }{
+		{fmt.Sprintf(`{"pid": %d, "since": %q, "command": "pawl check gemm"}`, os.Getpid(), since.Format(time.RFC3339Nano)), fmt.Sprintf("process %d, since %s: pawl check gemm", os.Getpid(), at)},
+		{fmt.Sprintf(`{"pid": %d, "since": %q, "command": "a\u001b[2J\nb"}`, os.Getpid(), since.Format(time.RFC3339Nano)), fmt.Sprintf("process %d, since %s: a?[2J?b", os.Getpid(), at)},
+		{fmt.Sprintf(`{"pid": %d, "since": "2026-01-02T03:04:05Z", "command": "%s"}`, os.Getpid(), strings.Repeat("x", 200)), fmt.Sprintf("process %d, since %s: %s…", os.Getpid(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Local().Format("2006-01-02 15:04"), strings.Repeat("x", 99))},
+		{`{"pid": 2147483646, "command": "has ended"}`, ""},
+		{`{"pid": -1, "command": "everybody"}`, ""},
+		{"", ""},
+		{"not JSON", ""},
+		{strings.Repeat(" ", 5000) + "{}", ""},
+	} {
+		file, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := file.WriteString(test.file); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(file).String(); got != test.want {
+			t.Errorf("%.80s: %q, want %q", test.file, got, test.want)
+		}
 	}
 }

@@ -234,8 +234,9 @@ func TestTwoAtOnceTakeTurns(t *testing.T) {
 	if err := second.Wait(); err != nil {
 		t.Errorf("the second failed: %v\n%s", err, &second.stderr)
 	}
-	if !strings.Contains(second.stderr.String(), "waiting") {
-		t.Errorf("stderr of the second: %s", &second.stderr)
+	// It names the run itself, not the worker.
+	if said := fmt.Sprintf("waiting for it (process %d, since ", first.Process.Pid); !strings.Contains(second.stderr.String(), said) || !strings.Contains(second.stderr.String(), ": pawl "+endless[0]) {
+		t.Errorf("stderr of the second does not say %q: %s", said, &second.stderr)
 	}
 }
 
