@@ -106,6 +106,7 @@ type Outcome struct {
 	Artifact *Artifact
 	Fault    *result.Fault
 	Output   string          // of the compiler, as it wrote it
+	Flags    []string        // of the compiler: pawl's own, then the kernel's; without the variant's macros
 	Sandbox  *result.Sandbox // sandbox of the compiler; nil when nothing was compiled
 	Notes    []string        // oddities that did not prevent the artifact
 }
@@ -231,6 +232,7 @@ func (b *Builder) Each(ctx context.Context, requests []Request, done func(i int,
 		running <- struct{}{}
 		workers.Go(func() {
 			o := run.build(ctx, w.recipe)
+			o.Flags = w.recipe.shared()
 			<-running
 			hand(o, w.indexes...)
 		})

@@ -204,6 +204,9 @@ func TestOrderDuplicatesAndFailures(t *testing.T) {
 		if o.Request.Variant.Name() != requests[i].Variant.Name() {
 			t.Errorf("outcome %d is of %s", i, o.Request.Variant.Name())
 		}
+		if got := strings.Join(o.Flags, " "); got != "-O3 -march=native -g -fPIC" { // without -DP
+			t.Errorf("%s: flags %q", o.Request.Variant.Name(), got)
+		}
 		if i%4 == 2 {
 			if o.Fault == nil || o.Fault.Cause != result.CauseCompile || !strings.Contains(o.Output, "#error no three") {
 				t.Errorf("variant P=3: %v, %s", o.Fault, o.Output)

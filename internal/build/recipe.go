@@ -85,6 +85,12 @@ func (r *recipe) planHost(ctx context.Context, tool *tool) *result.Fault {
 	return nil
 }
 
+// shared returns the compiler's flags that all variants of a kernel have: those that define a
+// variant's macros are the last.
+func (r *recipe) shared() []string {
+	return r.compile[:max(0, len(r.compile)-len(r.defines("")))]
+}
+
 // defines returns the flags that define the variant's macros.
 func (r *recipe) defines(flag string) []string {
 	var flags []string

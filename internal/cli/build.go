@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/bench"
+	"pawl/internal/report"
 	"pawl/internal/result"
+	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
@@ -85,7 +88,11 @@ func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported str
 	style := e.style()
 	cached, failed, unable := 0, 0, 0
 	noted := map[string]bool{}
+	var flags []string // each set once
 	for _, o := range outcomes {
+		if set := term.ShellLine(o.Flags...); set != "" && !slices.Contains(flags, set) {
+			flags = append(flags, set)
+		}
 		name := label(o, o.Request.Variant.Kernel.Name+" "+o.Request.Variant.Name())
 		output := o.Output
 		switch {
@@ -136,6 +143,12 @@ func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported str
 	}
 	fmt.Fprintf(e.stdout, "%s: %d compiled, %d from the cache, %d failed%s, in %s\n",
 		unit.Plural(len(outcomes), "variant", "variants"), built-cached, cached, failed, elsewhere, unit.Duration(time.Since(e.started).Seconds()))
+	for _, set := range flags {
+		fmt.Fprintf(e.stdout, "compiled with %s\n", set)
+	}
+	if len(flags) > 0 {
+		fmt.Fprintf(e.stdout, "  hint: %s\n", report.FlagsHint)
+	}
 	if exported != "" {
 		fmt.Fprintf(e.stdout, "wrote %s/build.ninja and %s/compile_commands.json\n", exported, exported)
 	}

@@ -203,12 +203,12 @@ func (p *Job) record(outcome build.Outcome) {
 	}
 	if outcome.Fault != nil {
 		p.fail("build", outcome.Fault)
-		p.Record.Build = &result.Build{Output: outcome.Output, Sandbox: outcome.Sandbox}
+		p.Record.Build = &result.Build{Output: outcome.Output, Flags: outcome.Flags, Sandbox: outcome.Sandbox}
 		return
 	}
 	a := outcome.Artifact
 	p.Artifact = a
-	p.Record.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox}
+	p.Record.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Flags: outcome.Flags, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox}
 }
 
 // compiler records the compiler or interpreter of a kind of kernels.

@@ -26,6 +26,7 @@ func (b *builder) bench() {
 	b.add(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: faults(r, false)})
 	b.warnings(view.Terminal|view.Markdown|view.HTML, allWarnings(r))
 	b.v.Closing = benchClosing(r)
+	b.lines(view.Verbose, view.Quiet, present(prefixed("compiled with ", flagsLine(r)))...)
 	b.end(view.Text, trustWord(r.Rows))
 	b.charts(r)
 	b.measuredPage(r, r)

@@ -43,6 +43,7 @@ func (b *builder) check() {
 		b.add(view.Verbose|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(note)}), End: true})
 	}
 	b.notes(view.HTML, append(steps, present(trust)...))
+	b.lines(view.Verbose, view.Quiet, present(prefixed("compiled with ", flagsLine(r)))...)
 	if b.shows(view.HTML) {
 		b.checkPlots(rows)
 		b.sheet("verified", "Verification", verifiedSheet(rows))

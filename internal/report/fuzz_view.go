@@ -43,6 +43,7 @@ func (b *builder) fuzz() {
 	b.add(view.Markdown, view.Section{Parts: caseComments(withCases), Of: "the cases of ", Noun: "kernel"})
 	notes := fuzzNotes(r)
 	b.notes(view.Verbose, notes)
+	b.lines(view.Verbose, view.Quiet, present(prefixed("compiled with ", flagsLine(r)))...)
 	b.warnings(view.Terminal|view.Markdown, allWarnings(r))
 	b.warnings(view.HTML, doubts)
 	b.notes(view.Markdown|view.HTML, notes)

@@ -217,8 +217,26 @@ func runFacts(r *result.Report, how view.Fact) []view.Fact {
 		{Name: "base", Text: baseName(r)},
 		{Name: "devices", Text: deviceNames(devices(lines(r)))},
 		how,
+		{Name: "compiler flags", Text: flagsLine(r)},
 		{Name: "command", Text: term.ShellLine(r.Command...)},
 	}, func(f view.Fact) bool { return f.Text == "" && f.Name != "method" })
+}
+
+// FlagsHint says how to change the compiler's flags.
+const FlagsHint = "to change them, give the kernel flags: in pawl.yaml, which come last and win"
+
+// flagsLine says which flags kernels were compiled with, and how to change them; "" where nothing was
+// compiled.
+func flagsLine(r *result.Report) string {
+	built := where(lines(r), func(l line) bool { return l.row.Build != nil && len(l.row.Build.Flags) > 0 })
+	sets := grouped(built, func(l line) string { return term.ShellLine(l.row.Build.Flags...) })
+	if len(sets) == 0 {
+		return ""
+	}
+	return strings.Join(each(sets, func(g group[line]) string {
+		names := few(distinct(each(g.items, func(l line) string { return l.row.Kernel })))
+		return g.name + when(len(sets) > 1, " ("+names+")")
+	}), "; ") + " · " + FlagsHint
 }
 
 // commit names the commit that ran; "" where none is known.

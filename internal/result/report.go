@@ -150,10 +150,11 @@ func (r *Row) Name() string {
 
 // Build says how a row's artifact was built.
 type Build struct {
-	Cached   bool    `json:"cached"`
-	Seconds  float64 `json:"seconds"`
-	Compiler string  `json:"compiler"`
-	Output   string  `json:"output,omitempty"` // as the compiler wrote it
+	Cached   bool     `json:"cached"`
+	Seconds  float64  `json:"seconds"`
+	Compiler string   `json:"compiler"`
+	Flags    []string `json:"flags,omitempty"`  // pawl's own, then the kernel's; without the macros of its params
+	Output   string   `json:"output,omitempty"` // as the compiler wrote it
 
 	Resources []Resources `json:"resources,omitempty"` // of each launch; CUDA only
 	Sandbox   *Sandbox    `json:"sandbox,omitempty"`   // sandbox of the compiler, where one ran
