@@ -78,7 +78,7 @@ func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
 	}
 	work := roof.Work{
 		GBps: t.Stats.GBps, GFLOPS: t.Stats.GFLOPS, Seconds: t.Stats.Median, GHz: t.Stats.GHz, Footprint: t.Footprint,
-		Caches: roof.Caches(cell, here), Float: roof.Float(p.Instance),
+		Caches: roof.Caches(cell, here), Float: roof.Float(p.Instance), Cold: l.cold(p, t), Reads: reads(p.Instance),
 	}
 	cores := 1
 	if cell == spec.CellHost {
@@ -91,7 +91,11 @@ func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
 	}
 	if cores == 1 { // several cores do not reach the same multiple of one core's peaks
 		held := *t
-		held.Stats.RoofPct, held.Stats.Roof = 100*bound.Fraction, string(bound.Roof)
+		shown, other, _ := peaks.Show(work)
+		held.Stats.RoofPct, held.Stats.Roof = 100*shown.Fraction, string(shown.Roof)
+		if other != nil {
+			held.Stats.CacheRoofPct, held.Stats.CacheRoof = 100*other.Fraction, string(other.Roof)
+		}
 		out.Timing = &held
 	}
 	if !bound.Over() {
@@ -113,6 +117,23 @@ func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
 		out.Warnings = []result.Warning{{Code: "roof", Message: message, Hint: hint}}
 	}
 	return out
+}
+
+// cold reports whether every launch of a timing began with cold caches.
+func (l *Lab) cold(p *Job, t *result.Timing) (cold bool) {
+	l.note(func(r *result.Report) { cold = r.Method.Cache == "cold" })
+	return cold && t.Repeat <= 1 && p.Record.Flush != "" && p.Record.Flush != "none"
+}
+
+// reads returns the bytes of the arguments that an instance reads.
+func reads(in *spec.Instance) int64 {
+	sum := int64(0)
+	for _, arg := range in.Args {
+		if arg.Buffer && arg.Role != spec.RoleOut {
+			sum += arg.Elements * int64(arg.DType.Size())
+		}
+	}
+	return sum
 }
 
 // leastSeconds is the shortest launch on a CPU whose rate means anything: below it, the clock's

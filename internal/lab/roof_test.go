@@ -62,6 +62,49 @@ type timedJob struct {
 	timing *result.Timing
 }
 
+// A cold launch is held against the memory, though the L2 could hold its arguments; one that may have
+// found them there is held against the L2.
+func TestColdLaunchesAreHeldAgainstTheMemory(t *testing.T) {
+	folder := t.TempDir()
+	peaks := &roof.Peaks{Schema: roof.Schema, DeviceClass: "nvidia-h200", Cell: spec.CellCUDA, Peaks: []roof.Peak{
+		{Name: roof.DRAM, Rate: 4000, Unit: roof.GBps}, {Name: roof.L2, Rate: 6800, Unit: roof.GBps},
+	}}
+	if _, err := roof.Save(folder, peaks); err != nil {
+		t.Fatal(err)
+	}
+	const bytes = 20 << 20
+	for name, c := range map[string]struct {
+		cache, flush string
+		repeat       int
+		role         spec.Role
+		roof, other  string
+	}{
+		"cold":                     {"cold", "clean", 1, spec.RoleIn, "dram", ""},
+		"cold, read and written":   {"cold", "clean", 1, spec.RoleInOut, "dram", "l2"},
+		"hot":                      {"hot", "clean", 1, spec.RoleIn, "l2", ""},
+		"not flushed":              {"cold", "none", 1, spec.RoleIn, "l2", ""},
+		"several launches at once": {"cold", "clean", 4, spec.RoleIn, "l2", ""},
+	} {
+		b := newRoofed(folder)
+		b.Report.Method.Cache = c.cache
+		p := jobOf(spec.CellCUDA, 0, 2560, 0)
+		p.Record.Flush, p.timing.Repeat, p.timing.Footprint = c.flush, c.repeat, bytes
+		moved := float64(bytes)
+		if c.role == spec.RoleInOut {
+			moved *= 2
+		}
+		p.timing.Stats.Median = moved / 2560e9
+		p.Instance.Args[0].Role, p.Instance.Args[0].Elements = c.role, bytes/2
+		s := b.HoldAgainstRoof(p.Job, p.timing).Timing.Stats
+		if want := map[string]float64{"dram": 64, "l2": 2560.0 / 68}[c.roof]; s.Roof != c.roof || math.Abs(s.RoofPct-want) > 1e-9 {
+			t.Errorf("%s: %v%% of %s, want %v%% of %s", name, s.RoofPct, s.Roof, want, c.roof)
+		}
+		if s.CacheRoof != c.other || (s.CacheRoofPct > 0) != (c.other != "") {
+			t.Errorf("%s: beside it %v%% of %q, want %q", name, s.CacheRoofPct, s.CacheRoof, c.other)
+		}
+	}
+}
+
 // jobOf returns a measured row of a cell.
 func jobOf(cell string, threads int, gbps, gflops float64) *timedJob {
 	timing := &result.Timing{Footprint: 1 << 30, Stats: result.Stats{Count: 20, Median: 1e-3, GBps: gbps, GFLOPS: gflops}}

@@ -132,8 +132,8 @@ func benchColumns(all []line) []column[line] {
 			switch {
 			case v == 0:
 				return ""
-			case f.head == "roof": // the part of the device's best that a row reached: "62% dram"
-				return f.show(v) + " " + row.Timing.Stats.Roof
+			case f.head == "roof":
+				return roofText(row.Timing.Stats)
 			}
 			return f.show(v)
 		})})
@@ -142,6 +142,13 @@ func benchColumns(all []line) []column[line] {
 		out = append(out, column[line]{head: "device", rank: 7, number: true, text: ofMeasured(func(row *result.Row) string { return shortDevice(row.Device, uuids) })})
 	}
 	return append([]column[line]{name}, used(all, out)...)
+}
+
+// roofText returns the part of the device's best that a row reached: "62% dram", and "64% dram, 38% l2"
+// where it is not clear which of the two limits it.
+func roofText(s result.Stats) string {
+	text := percentOf(s.RoofPct) + " " + s.Roof
+	return text + when(s.CacheRoofPct > 0, ", "+percentOf(s.CacheRoofPct)+" "+s.CacheRoof)
 }
 
 // benchTable has a line for every row, and below it one for every rival; a line that failed says so
@@ -210,7 +217,10 @@ func benchRecords(r *result.Report) [][]string {
 	if devices(all) != nil {
 		add("device", func(row *result.Row) string { return row.Device })
 	}
-	return records(all, append(fields, fieldsOf("", line.ratio, ratioFacts...)...))
+	fields = append(fields, fieldsOf("", line.ratio, ratioFacts...)...)
+	add("cache_roof_pct", func(row *result.Row) string { return number(row.Timing.Stats.CacheRoofPct) })
+	add("cache_roof", func(row *result.Row) string { return row.Timing.Stats.CacheRoof })
+	return records(all, fields)
 }
 
 var ratioFacts = []fact[result.Ratio]{

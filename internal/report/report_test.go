@@ -31,6 +31,7 @@ func sample() *result.Report {
 	}
 	nearRoof := timing(1.2345e-3, 1234)
 	nearRoof.Stats.RoofPct, nearRoof.Stats.Roof = 62.4, "dram"
+	nearRoof.Stats.CacheRoofPct, nearRoof.Stats.CacheRoof = 37.2, "l2"
 	farFromRoof := timing(2.5e-3, 600)
 	farFromRoof.Stats.RoofPct, farFromRoof.Stats.Roof = 3.14, "f16"
 	noisy := func(evidence string) []result.Warning {

@@ -97,6 +97,11 @@ type Stats struct {
 
 	RoofPct float64 `json:"roof_pct,omitempty"` // percent of the measured peak that limits it; 0: not known
 	Roof    string  `json:"roof,omitempty"`     // which: dram, l2, f32, f16, …
+
+	// Of a cold launch some of whose traffic may have stayed in a cache that holds its arguments: the
+	// percentage of that cache's peak, beside that of the memory's.
+	CacheRoofPct float64 `json:"cache_roof_pct,omitempty"`
+	CacheRoof    string  `json:"cache_roof,omitempty"`
 }
 
 // Median returns the median of the samples; 0 where nothing was measured.

@@ -27,6 +27,8 @@ type Work struct {
 	Footprint    int64   // bytes of its arguments
 	Caches       []Cache // of the device, the smallest first
 	Float        dtype.Type
+	Cold         bool  // no cache had any of its arguments when it began
+	Reads        int64 // bytes of the arguments that it reads
 }
 
 // Cache is one that has a peak of its own.
@@ -75,6 +77,30 @@ func (p *Peaks) Bind(w Work) (Bound, bool) {
 	}
 	return memory, hasMemory
 }
+
+// Show finds the roof to show beside a kernel: the one that Bind finds, unless the kernel began with
+// cold caches. What it reads then comes from the memory, though a cache could hold it. Where not all of
+// its traffic is reads of arguments, each once, a part of it may have stayed in that cache: other is
+// the cache's roof, and nil where it is clear.
+func (p *Peaks) Show(w Work) (shown Bound, other *Bound, known bool) {
+	shown, known = p.Bind(w)
+	cached, inCache := p.memory(w)
+	memory, measured := p.bound(DRAM, w, w.GBps)
+	compute, computes := p.compute(w)
+	switch {
+	case !known || !w.Cold || !inCache || cached.Roof == DRAM || !measured || memory.Over():
+		return shown, nil, known
+	case computes && compute.Fraction > memory.Fraction:
+		return compute, nil, true
+	case w.GBps*1e9*w.Seconds <= readsAlone*float64(w.Reads):
+		return memory, nil, true
+	}
+	return memory, &cached, true
+}
+
+// readsAlone is how much traffic, as a multiple of the bytes to read, counts as reading each byte
+// once: results of a reduction are little beside its inputs.
+const readsAlone = 1.05
 
 // memory returns the roof of the smallest cache that can hold half of the arguments,
 // else that of the memory. Part of what a kernel moves may lie in the last cache

@@ -115,6 +115,49 @@ func TestBind(t *testing.T) {
 	}
 }
 
+// What a cold launch reads comes from the memory, though the L2 could hold it. Where it is not clear
+// whether some of the traffic stayed in the L2, both roofs are shown.
+func TestShow(t *testing.T) {
+	gpu := []Cache{{L2, l2}}
+	const fill = 40e6 // bytes of arguments; at 2560 GB/s they take 15.625 µs
+	work := func(change func(*Work)) Work {
+		w := Work{GBps: 2560, Seconds: fill / 2560e9, Footprint: fill, Reads: fill, Caches: gpu, Cold: true}
+		change(&w)
+		return w
+	}
+	for name, c := range map[string]struct {
+		work  Work
+		roof  Name
+		pct   float64
+		other Name // "": none
+		half  float64
+	}{
+		"cold reads":                    {work(func(*Work) {}), DRAM, 64, "", 0},
+		"hot":                           {work(func(w *Work) { w.Cold = false }), L2, 2560.0 / 60, "", 0},
+		"cold, half of it written":      {work(func(w *Work) { w.Reads = fill / 2 }), DRAM, 64, L2, 2560.0 / 60},
+		"cold, some read again":         {work(func(w *Work) { w.Seconds *= 1.2 }), DRAM, 64, L2, 2560.0 / 60},
+		"cold, with a small result":     {work(func(w *Work) { w.Reads = fill * 0.97 }), DRAM, 64, "", 0},
+		"cold, and computing binds":     {work(func(w *Work) { w.GFLOPS, w.Float = 720e3, dtype.F16 }), F16, 80, "", 0},
+		"cold, and memory binds more":   {work(func(w *Work) { w.GFLOPS, w.Float = 450e3, dtype.F16 }), DRAM, 64, "", 0},
+		"cold, too fast for the memory": {work(func(w *Work) { w.GBps = 4300 }), L2, 4300.0 / 60, "", 0},
+		"cold, beyond the L2":           {work(func(w *Work) { w.Footprint = 1 << 30 }), DRAM, 64, "", 0},
+	} {
+		shown, other, known := h200().Show(c.work)
+		if !known || shown.Roof != c.roof || math.Abs(100*shown.Fraction-c.pct) > 1e-9 {
+			t.Errorf("%s: %+v, want %v%% of %s", name, shown, c.pct, c.roof)
+		}
+		if (other != nil) != (c.other != "") || other != nil && (other.Roof != c.other || math.Abs(100*other.Fraction-c.half) > 1e-9) {
+			t.Errorf("%s: beside it %+v, want %v%% of %q", name, other, c.half, c.other)
+		}
+	}
+	if _, _, known := h200().Show(Work{Cold: true, Caches: gpu}); known {
+		t.Error("nothing is known, and a roof is shown")
+	}
+	if shown, _, _ := without(h200(), DRAM).Show(work(func(*Work) {})); shown.Roof != L2 {
+		t.Errorf("without a peak of the memory: %+v", shown)
+	}
+}
+
 // doubted are peaks that are known to a width.
 func doubted(p *Peaks, width float64) *Peaks {
 	for i := range p.Peaks {
