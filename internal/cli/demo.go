@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +15,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/demo"
+	"pawl/internal/report"
 	"pawl/internal/result"
+	"pawl/internal/term"
 )
 
 func newDemo(e *env) *cobra.Command {
@@ -43,37 +46,66 @@ func runDemo(ctx context.Context, e *env, dir string, host bool) error {
 	if err := story.Begin(ctx, dir); err != nil {
 		return err
 	}
-	began := time.Now()
-	style := e.style()
-	fmt.Fprintf(e.stdout, "A story in six changes, in %s\n", relative(dir))
-	var wrong []string
-	last := ""
+	t := &tale{env: e, check: func(c *demo.Chapter) (*result.Report, int, error) { return checkChapter(ctx, e, c, dir) }}
+	if term.IsTerminal(e.stdout) {
+		t.width = term.Width(e.stdout)
+	}
+	return t.tell(story, dir)
+}
+
+// tale is how a demo is told: in at most 40 lines.
+type tale struct {
+	*env
+	check func(*demo.Chapter) (*result.Report, int, error) // commits a change, checks it and shows its rows
+	width int                                              // of the terminal; 0: any
+
+	shown, open, wrong []string // what chapters have shown, the numbers of those that were not decided, and what went wrong
+}
+
+func (t *tale) tell(story *demo.Story, dir string) error {
+	began, last := time.Now(), ""
+	t.say("A story in six changes, in %s", relative(dir))
 	for i := range story.Chapters {
 		c := &story.Chapters[i]
-		fmt.Fprintf(e.stdout, "\n%s\n", style.Bold(fmt.Sprintf("%d. %s", i+1, c.Title)))
+		t.say("%s%s", strings.Repeat("\n", min(i, 1)), t.style().Bold(fmt.Sprintf("%d. %s", i+1, c.Title)))
 		if err := c.Apply(dir); err != nil {
 			return err
 		}
-		made, code, err := checkChapter(ctx, e, c, dir)
+		made, code, err := t.check(c)
 		if err != nil {
 			return err
 		}
 		last = filepath.Join(dir, ".pawl", "runs", made.ID)
-		got := verdictOf(made, story.Kernel)
-		fmt.Fprintf(e.stdout, "  exit code %d\n", code)
-		switch got {
+		t.say("  exit code %d, %s", code, report.Result(made))
+		switch got := verdictOf(made, story.Kernel); got {
 		case c.Want:
+			t.shown = append(t.shown, c.Shows)
 		case result.Inconclusive:
-			fmt.Fprintf(e.stdout, "  (expected %s; this machine is too busy to decide)\n", c.Want)
+			t.open = append(t.open, strconv.Itoa(i+1))
 		default:
-			wrong = append(wrong, fmt.Sprintf("%d. %s: expected %s, got %s", i+1, c.Title, c.Want, got))
+			t.wrong = append(t.wrong, fmt.Sprintf("%d. %s: expected %s, got %s", i+1, c.Title, c.Want, got))
 		}
 	}
-	fmt.Fprintf(e.stdout, "\n%s s. The last report as a page: %s\n", fmt.Sprintf("%.0f", time.Since(began).Seconds()), relative(filepath.Join(last, "report.html")))
-	if len(wrong) > 0 {
-		return &outcomeError{exitFailed, "the demo did not go as expected: " + strings.Join(wrong, "; ")}
+	t.end(time.Since(began))
+	t.say("The last report as a page: %s", relative(filepath.Join(last, "report.html")))
+	if len(t.wrong) > 0 {
+		return &outcomeError{exitFailed, "the demo did not go as expected: " + strings.Join(t.wrong, "; ")}
 	}
 	return nil
+}
+
+// say writes a line that fits the terminal.
+func (t *tale) say(format string, args ...any) {
+	fmt.Fprintln(t.stdout, term.Wrap(fmt.Sprintf(format, args...), t.width))
+}
+
+// end says what was shown, and what this machine was too busy for.
+func (t *tale) end(took time.Duration) {
+	text := fmt.Sprintf("Shown in %.0f s: %s", took.Seconds(), strings.Join(t.shown, ", "))
+	if len(t.open) > 0 {
+		text += "; not decided, because the machine was busy: change " + strings.Join(t.open, ", ")
+	}
+	t.say("\n%s.", text)
 }
 
 // demoFolder returns an empty folder, temporary unless it is named.
@@ -110,7 +142,8 @@ func checkChapter(ctx context.Context, e *env, c *demo.Chapter, dir string) (*re
 	if err := flags.Parse(words); err != nil {
 		return nil, 0, err
 	}
-	fmt.Fprintf(e.stdout, "  $ git commit -m %q && %s\n\n", c.Commit, shown)
+	fmt.Fprintf(e.stdout, "  $ git commit -m %q && %s\n", c.Commit, shown)
+	opts.output.brief = true
 	chapter := *e
 	chapter.started, chapter.args = time.Now(), append([]string{"check"}, words...)
 	made, err := runCheck(ctx, &chapter, opts, nil)

@@ -145,6 +145,7 @@ func given(seed uint64) *uint64 {
 type outputOptions struct {
 	json    bool
 	verbose bool
+	brief   bool // the rows alone; no flag
 	files   []string
 }
 
@@ -206,7 +207,7 @@ func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report) error {
 func (o *outputOptions) print(e *env, made *result.Report, path string) error {
 	if !o.json {
 		e.told = term.IsTerminal(e.stdout)
-		return report.Text(e.stdout, made, report.TextOptions{Style: e.style(), Path: path, Verbose: o.verbose})
+		return report.Text(e.stdout, made, report.TextOptions{Style: e.style(), Path: path, Verbose: o.verbose, Brief: o.brief})
 	}
 	raw, err := made.Encode()
 	if err == nil {

@@ -25,6 +25,7 @@ var specs embed.FS
 // Chapter is one change and what is to be seen.
 type Chapter struct {
 	Title  string // what happens
+	Shows  string // what that shows
 	Commit string // its message
 	Edits  []Edit
 	Update bool           // the baseline may move
@@ -106,12 +107,12 @@ func tell(cell, kernel string, files []string, edits [][]Edit) (*Story, error) {
 		s.Files[path.Base(name)] = raw
 	}
 	s.Chapters = []Chapter{
-		{Title: "The first baseline: nothing is known yet, so both kernels are measured and stored", Commit: "two kernels", Update: true, Want: result.New},
-		{Title: "A harmless change: different code, the same speed", Commit: "refuse empty matrices", Edits: edits[0], Want: result.Maintained},
-		{Title: "A comment: the same code, so there is nothing to measure", Commit: "say why", Edits: edits[1], Want: result.Unchanged},
-		{Title: "The same code, launched differently: that is measured", Commit: "launch differently", Edits: edits[2], Want: result.Maintained},
-		{Title: "A slowdown hidden in a change: a part of the work is done twice", Commit: "be thorough", Edits: edits[3], Undo: true, Want: result.Regression},
-		{Title: "A real improvement: the baseline moves", Commit: "better tiles", Edits: edits[4], Update: true, Want: result.Improvement},
+		{Title: "The first baseline: both kernels are measured and stored", Shows: "the first run stores a baseline", Commit: "two kernels", Update: true, Want: result.New},
+		{Title: "A harmless change: different code, the same speed", Shows: "a harmless change passes", Commit: "refuse empty matrices", Edits: edits[0], Want: result.Maintained},
+		{Title: "A comment: the same code, so there is nothing to measure", Shows: "a comment is not measured", Commit: "say why", Edits: edits[1], Want: result.Unchanged},
+		{Title: "The same code, launched differently: that is measured", Shows: "a different launch is measured", Commit: "launch differently", Edits: edits[2], Want: result.Maintained},
+		{Title: "A slowdown hidden in a change: a part of the work is done twice", Shows: "a hidden slowdown fails", Commit: "be thorough", Edits: edits[3], Undo: true, Want: result.Regression},
+		{Title: "A real improvement: the baseline moves", Shows: "an improvement moves the baseline", Commit: "better tiles", Edits: edits[4], Update: true, Want: result.Improvement},
 	}
 	return s, nil
 }

@@ -63,6 +63,9 @@ func Text(w io.Writer, r *result.Report, opts TextOptions) error {
 	return render.Text(w, ViewOf(r, form), opts)
 }
 
+// Result returns what a run came to, in one line.
+func Result(r *result.Report) string { return ViewOf(r, view.Text).Closing.Text }
+
 // Markdown renders the report for people who read it in a browser.
 func Markdown(r *result.Report) string { return render.Markdown(ViewOf(r, view.Markdown)) }
 

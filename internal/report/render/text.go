@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"pawl/internal/report/view"
@@ -15,6 +16,7 @@ type TextOptions struct {
 	Path    string // where the report was saved; may be empty
 	Width   int    // columns of the terminal; 0: a file or another program, for which nothing is wrapped or left out
 	Verbose bool   // show all that there is to say
+	Brief   bool   // show the rows alone
 }
 
 const (
@@ -41,6 +43,14 @@ func Text(w io.Writer, v view.View, opts TextOptions) error {
 	t := &text{TextOptions: opts, form: view.Text}
 	if opts.Verbose {
 		t.form = view.Verbose
+	}
+	if opts.Brief {
+		for _, s := range v.Sections {
+			t.rows(s)
+		}
+		t.raw("")
+		_, err := io.WriteString(w, t.whole.String())
+		return err
 	}
 	t.line("", strings.Join(v.Heading, " · "))
 	for _, s := range v.Sections {
@@ -118,6 +128,16 @@ func (t *text) paint(tone view.Tone) func(string) string {
 		return t.Style.Dim
 	}
 	return func(text string) string { return text }
+}
+
+// rows writes the table of a section, without what rows were measured against besides.
+func (t *text) rows(s view.Section) {
+	if !s.Shown(t.form) || s.Table == nil {
+		return
+	}
+	made := *s.Table
+	made.Rows = slices.DeleteFunc(slices.Clone(made.Rows), func(row view.Row) bool { return row.Sub })
+	t.table(&made)
 }
 
 func (t *text) section(s view.Section) {
