@@ -143,8 +143,18 @@ func summary(rows []checked) string {
 	}), string(result.Regression), string(result.Improvement))
 }
 
-// headline returns the outcome of the check in words.
+// headline returns the outcome of the check in words: all rows are counted or, if it failed, those
+// that somebody must review.
 func headline(r *result.Report, rows []checked) string {
+	told := rows
+	if endingOf(r, rows) == result.Failed {
+		told = of(rows, slowed, failed, undecided)
+	}
+	return verdictLine(r, told) + prefixed(", ", suspects(rows))
+}
+
+// closing is headline with all rows counted.
+func closing(r *result.Report, rows []checked) string {
 	return verdictLine(r, rows) + prefixed(", ", suspects(rows))
 }
 

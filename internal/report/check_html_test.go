@@ -79,7 +79,7 @@ func TestCheckHTML(t *testing.T) {
 	}
 	page := pageOf(t, everything())
 	for _, want := range []string{
-		"<h1>gate failed: 2 regressions, 2 broken, 1 slower on purpose, 3 improvements, 1 inconclusive,", "<b>2</b> regressions", "<b>11</b> unchanged", "false alarms on this GPU: &lt; 0.3% per run",
+		"<h1>gate failed: 2 regressions, 2 broken, 1 inconclusive, 1 incomparable, 1 not measured</h1>", "<b>2</b> regressions", "<b>11</b> unchanged", "false alarms on this GPU: &lt; 0.3% per run",
 		"against</span> best 1a2b3c4", "creep: behind best by 6.1%", "baseline moved: 1.20 ms (1a2b3c4) → 1.09 ms (0123456)", "accepted by ann: deterministic sums are worth 8%",
 		"best-known 337 µs as stored, −1",
 		"each cell against base 89abcde", "fused (base 89abcde)", "attention (base 89abcde)", `class="point second"`, "base loaded first", "best 1a2b3c4, as stored",

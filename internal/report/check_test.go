@@ -47,7 +47,7 @@ func TestCheckHeadline(t *testing.T) {
 		r    *result.Report
 	}{
 		{"nothing to check", checkOf()},
-		{"gate failed: 1 regression, 1 improvement", checkOf(row(result.Regression), row(result.Improvement))},
+		{"gate failed: 1 regression", checkOf(row(result.Regression), row(result.Improvement))},
 		{"gate failed: 2 regressions, 1 incorrect, 1 rejected", checkOf(row(result.Regression), row(result.Incorrect), row(result.Rejected), row(result.Regression))},
 		{"gate passed: 1 slower on purpose, 1 improvement", checkOf(row(result.Improvement), row(result.Regression, result.Accepted))},
 		{"gate passed: 2 unchanged", checkOf(row(result.Unchanged), row(result.Unchanged))},

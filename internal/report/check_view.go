@@ -50,7 +50,7 @@ func (b *builder) check() {
 		b.measuredPage(unpaired(r, rows), told)
 	}
 	alarm := alarms(r)
-	b.v.Closing, b.v.Next = view.Line{Text: b.v.Title, Tone: closingTone(r, rows)}, nextStep(r, rows)
+	b.v.Closing, b.v.Next = view.Line{Text: closing(r, rows), Tone: closingTone(r, rows)}, nextStep(r, rows)
 	b.end(view.Text, trustWord(r.Rows), alarmRate(r))
 	b.end(view.Verbose, alarm, when(examined(rows), prefixed("data: ", replayed(r))))
 	b.v.Foot = present(methodLine(r), "δ is positive when slower", alarm, r.Started.UTC().Format(time.RFC3339), "pawl "+r.Tool.Version, prefixed("run ", r.ID))
