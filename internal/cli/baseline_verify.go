@@ -51,7 +51,7 @@ func showHistory(e *env, class string, events []baseline.Event) {
 			flush()
 			name = event.Name
 			fmt.Fprintf(e.stdout, "%s · %s\n", style.Bold(name), class)
-			table = e.table(left("date"), right("median"), left("commit"), left("recorded in"), left("moved by"))
+			table = e.table(left("date"), right("median"), left("commit"), left("recorded in"), words("moved by"))
 		}
 		m := event.Move
 		recorded := cmp.Or(baseline.Short(event.Recorded), "not committed")

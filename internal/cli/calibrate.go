@@ -142,7 +142,7 @@ func showPeaks(e *env, opts *calibrateOptions, peaks *calibrate.Peaks, kept []ca
 	}
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s · peaks of %s\n\n", version, peaks.Device, peaks.DeviceClass)
-	table := e.table(left("peak"), right("rate"), right("clock"), left("of what"))
+	table := e.table(left("peak"), right("rate"), ranked(1, right("clock")), words("of what"))
 	for _, p := range peaks.Peaks {
 		table.AddCells(term.Cell{Text: string(p.Name), Style: style.Bold}, term.Cell{Text: calibrate.Rate(p, p.Rate)}, term.Cell{Text: known(p.GHz, unit.GHz)}, term.Cell{Text: calibrate.Reached(peaks, p)})
 	}

@@ -51,7 +51,7 @@ func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s · the gate at %s\n\n", version, c.Device, unit.PercentPlain(c.Gate.Regression))
 	table := e.table(
-		left("kernel"), right("slower by"), right("actual"), left(""), right("decisions"), right("sets"), right("failed"), right(""), left("95% bound"), right("undecided"),
+		left("kernel"), right("slower by"), right("actual"), left(""), ranked(2, right("decisions")), ranked(4, right("sets")), ranked(3, right("failed")), right(""), left("95% bound"), ranked(1, right("undecided")),
 	)
 	for _, l := range c.Levels {
 		if len(l.Decisions) > 0 {

@@ -46,7 +46,7 @@ func (o *checkOptions) check() error {
 func newCheck(e *env) *cobra.Command {
 	opts := &checkOptions{}
 	return withFlags(&cobra.Command{
-		Use: "check [kernel[/config]…]", Short: "build, measure and judge a change against its base and the best-known version", GroupID: groupDaily,
+		Use: "check [kernel[/config]…]", Short: "judge a change against its base and the best-known version", GroupID: groupDaily,
 		Long: `check builds every selected kernel in three versions: current, base and best-known. It
 compares the answers with the oracle's, measures the versions that differ in turns on
 the device, and judges them. It exits 1 when a kernel became more than 3% slower, is wrong, or is broken.

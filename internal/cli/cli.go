@@ -40,12 +40,30 @@ func (e *env) style() term.Style { return term.Style{Color: term.ColorEnabled(e.
 
 // table returns an empty table for stdout.
 func (e *env) table(columns ...term.Column) *term.Table {
-	return &term.Table{Indent: 2, HeaderStyle: e.style().Dim, Columns: columns}
+	return &term.Table{Indent: 2, HeaderStyle: e.style().Dim, Columns: columns, Width: e.width()}
+}
+
+// width returns the columns of the terminal that stdout is; 0 where it is none, and nothing is to be
+// wrapped or left out.
+func (e *env) width() int {
+	if !term.IsTerminal(e.stdout) {
+		return 0
+	}
+	return term.Width(e.stdout)
 }
 
 func left(header string) term.Column { return term.Column{Header: header} }
 
 func right(header string) term.Column { return term.Column{Header: header, Align: term.Right} }
+
+// ranked gives a column a rank: where a terminal is narrow, columns of a lower rank stay.
+func ranked(rank int, column term.Column) term.Column {
+	column.Rank = rank
+	return column
+}
+
+// words is a last column of sentences.
+func words(header string) term.Column { return term.Column{Header: header, Words: true} }
 
 // command returns the command line, as the report keeps it.
 func (e *env) command() []string { return append([]string{"pawl"}, e.args...) }
@@ -112,6 +130,7 @@ func newRoot(e *env) *cobra.Command {
 	)
 	root.SetHelpCommandGroupID(groupMachine)
 	root.SetUsageTemplate(root.UsageTemplate() + exitHelp)
+	fitHelp(root, e.width())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if invalid, found := errors.AsType[*pflag.InvalidValueError](err); found && expected[invalid.GetFlag().Value.Type()] != "" {
 			err = fmt.Errorf("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), expected[invalid.GetFlag().Value.Type()])

@@ -46,10 +46,7 @@ func runDemo(ctx context.Context, e *env, dir string, host bool) error {
 	if err := story.Begin(ctx, dir); err != nil {
 		return err
 	}
-	t := &tale{env: e, check: func(c *demo.Chapter) (*result.Report, int, error) { return checkChapter(ctx, e, c, dir) }}
-	if term.IsTerminal(e.stdout) {
-		t.width = term.Width(e.stdout)
-	}
+	t := &tale{env: e, width: e.width(), check: func(c *demo.Chapter) (*result.Report, int, error) { return checkChapter(ctx, e, c, dir) }}
 	return t.tell(story, dir)
 }
 

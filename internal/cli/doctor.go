@@ -14,7 +14,7 @@ import (
 func newDoctor(e *env) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "show which tools and devices this machine has, what they enable, and how to get the rest", GroupID: groupMachine, Args: cobra.NoArgs,
+		Use: "doctor", Short: "show the tools and devices of this machine, and how to get more", GroupID: groupMachine, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), e, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
@@ -40,12 +40,12 @@ func runDoctor(ctx context.Context, e *env, asJSON bool) error {
 		if c.Group != group {
 			show()
 			group = c.Group
-			table = &term.Table{Indent: 2, Columns: make([]term.Column, 4)}
+			table = e.table(left(""), left(""), left(""), words(""))
 		}
 		table.AddCells(term.Cell{Text: c.Name}, term.Cell{Text: string(c.Status), Style: paints[c.Status]}, term.Cell{Text: cmp.Or(c.Note, c.Value)}, term.Cell{Text: c.Gives, Style: style.Dim})
 	}
 	show()
-	fixes := &term.Table{Indent: 2, Columns: make([]term.Column, 2)}
+	fixes := e.table(left(""), words(""))
 	for _, c := range found.Checks {
 		if c.Status != doctor.OK && c.Fix != "" {
 			fixes.Add(c.Name, c.Fix)

@@ -106,7 +106,7 @@ func (l *layout) row(b *strings.Builder, row []Cell) {
 		return
 	}
 	below := strings.Repeat(" ", l.Indent+2*len(gutter))
-	for _, text := range words(said.Text, l.Width-len(below)) {
+	for _, text := range Fill(said.Text, l.Width-len(below)) {
 		b.WriteString("\n" + below + Cell{text, said.Style}.styled())
 	}
 	b.WriteByte('\n')
@@ -131,7 +131,7 @@ func (l *layout) line(row []Cell, shown []int) string {
 		}
 		cell := row[i]
 		if i == l.words {
-			more = words(cell.Text, l.beside)
+			more = Fill(cell.Text, l.beside)
 			cell.Text = more[0]
 			more = more[1:]
 		}

@@ -31,8 +31,8 @@ func Wrap(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// words wraps a sentence at spaces; there is at least one line.
-func words(text string, width int) []string { return fill(text, width, width) }
+// Fill wraps a paragraph at spaces; there is at least one line.
+func Fill(text string, width int) []string { return fill(text, width, width) }
 
 // fill puts words into a first line and others, each as full as it gets.
 func fill(text string, first, rest int) []string {
