@@ -101,4 +101,3 @@ func clean(row []Cell) []Cell {
 	}
 	return cleaned
 }
-
