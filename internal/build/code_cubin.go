@@ -14,19 +14,14 @@ import (
 // the driver's patches to them, the properties of its symbols, and which functions the launches
 // name. Where other code looks symbols up by name, as a launcher's host code does, all names count.
 func cubinHash(image []byte, launched []string, names bool) (string, error) {
-	file, err := cubin.Open(image)
+	c, err := openCubin(image)
 	if err != nil {
-		return "", fmt.Errorf("read the cubin: %w", err)
+		return "", err
 	}
-	c := &cubinCode{file: file, ordinals: make([]int, len(file.Sections))}
-	if err := c.read(); err != nil {
-		return "", fmt.Errorf("read the cubin: %w", err)
-	}
+	c.place = func(section uint32) string { return fmt.Sprintf("section %d", c.ordinal(section)) }
 	sum := newDigest("pawl cubin 2")
-	sum.bytes(image[7:9])   // the ABI and its version
-	sum.bytes(image[16:32]) // type, machine, version, entry
-	sum.bytes(image[48:52]) // e_flags: the architecture
-	for i, section := range file.Sections {
+	c.hashHeader(sum, image)
+	for i, section := range c.file.Sections {
 		if c.ordinals[i] == 0 {
 			continue
 		}
@@ -35,16 +30,42 @@ func cubinHash(image []byte, launched []string, names bool) (string, error) {
 		}
 	}
 	sum.add(c.describe(c.symbols, names), c.describe(c.mercury, names))
+	if err := c.hashLaunched(sum, launched); err != nil {
+		return "", err
+	}
+	return sum.hex(), nil
+}
+
+func openCubin(image []byte) (*cubinCode, error) {
+	file, err := cubin.Open(image)
+	if err != nil {
+		return nil, fmt.Errorf("read the cubin: %w", err)
+	}
+	c := &cubinCode{file: file, ordinals: make([]int, len(file.Sections))}
+	if err := c.read(); err != nil {
+		return nil, fmt.Errorf("read the cubin: %w", err)
+	}
+	return c, nil
+}
+
+func (c *cubinCode) hashHeader(sum *digest, image []byte) {
+	sum.bytes(image[7:9])   // the ABI and its version
+	sum.bytes(image[16:32]) // type, machine, version, entry
+	sum.bytes(image[48:52]) // e_flags: the architecture
+}
+
+// hashLaunched hashes which functions the launches name.
+func (c *cubinCode) hashLaunched(sum *digest, launched []string) error {
 	for _, name := range launched {
 		at := slices.IndexFunc(c.symbols, func(s symbol) bool {
 			return s.name == name && elf.ST_TYPE(s.info) == elf.STT_FUNC && s.section != elf.SHN_UNDEF
 		})
 		if at < 0 {
-			return "", fmt.Errorf("read the cubin: it has no kernel %s", name)
+			return fmt.Errorf("read the cubin: it has no kernel %s", name)
 		}
 		sum.add(c.target(c.symbols, uint32(at)))
 	}
-	return sum.hex(), nil
+	return nil
 }
 
 // Types of sections that NVIDIA added. Those of mercury hold the code a second time, in a form that
@@ -86,6 +107,8 @@ type cubinCode struct {
 	functions []string
 	symbols   []symbol
 	mercury   []symbol
+
+	place func(section uint32) string // returns the name in the hash of a section that counts
 }
 
 func (c *cubinCode) read() error {
@@ -130,16 +153,30 @@ func (c *cubinCode) kind(name string) string {
 }
 
 func (c *cubinCode) hashSection(sum *digest, s *elf.Section) error {
-	symbols := c.symbols
-	if strings.HasPrefix(s.Name, ".nv.merc.") || strings.HasPrefix(s.Name, ".nv.capmerc.") {
-		symbols = c.mercury
-	}
+	symbols := c.table(s)
 	sum.add(c.kind(s.Name), uint64(s.Type), uint64(s.Flags), s.Addr, s.Size, s.Addralign, s.Entsize, uint64(c.ordinal(s.Link)))
 	if s.Flags&elf.SHF_EXECINSTR != 0 || s.Type == cudaMercuryText {
 		sum.number(uint64(s.Info >> 24)) // registers, where the architecture keeps them there; the rest is the symbol's number
 	} else {
 		sum.number(uint64(c.ordinal(s.Info)))
 	}
+	return c.hashContents(sum, s, symbols)
+}
+
+// table returns the symbols that the numbers in a section stand for.
+func (c *cubinCode) table(s *elf.Section) []symbol {
+	if isMercury(s) {
+		return c.mercury
+	}
+	return c.symbols
+}
+
+func isMercury(s *elf.Section) bool {
+	return strings.HasPrefix(s.Name, ".nv.merc.") || strings.HasPrefix(s.Name, ".nv.capmerc.")
+}
+
+// hashContents hashes a section with the symbols that its numbers stand for.
+func (c *cubinCode) hashContents(sum *digest, s *elf.Section, symbols []symbol) error {
 	switch s.Type {
 	case elf.SHT_NOBITS, cudaGlobal, cudaLocal, cudaShared, cudaReserved:
 		return nil
@@ -149,10 +186,8 @@ func (c *cubinCode) hashSection(sum *digest, s *elf.Section) error {
 		return err
 	}
 	switch s.Type {
-	case elf.SHT_REL:
-		return c.hashRelocations(sum, symbols, data, 16)
-	case elf.SHT_RELA, cudaMercuryRela:
-		return c.hashRelocations(sum, symbols, data, 24)
+	case elf.SHT_REL, elf.SHT_RELA, cudaMercuryRela:
+		return c.hashRelocations(sum, symbols, data, relocationSize(s))
 	case cudaInfo, cudaMercuryInfo:
 		c.hashAttributes(sum, symbols, data)
 	case cudaCallgraph:
@@ -183,7 +218,7 @@ func (c *cubinCode) target(symbols []symbol, number uint32) string {
 	case s.section == elf.SHN_UNDEF:
 		home = "undefined " + s.name
 	case c.ordinal(uint32(s.section)) > 0:
-		home = fmt.Sprintf("section %d", c.ordinal(uint32(s.section)))
+		home = c.place(uint32(s.section))
 	case int(s.section) < len(c.file.Sections):
 		home = "section " + c.file.Sections[s.section].Name
 	default:
@@ -222,6 +257,14 @@ func (c *cubinCode) hashRelocations(sum *digest, symbols []symbol, data []byte, 
 	return nil
 }
 
+// relocationSize returns the size of one relocation of a section.
+func relocationSize(s *elf.Section) int {
+	if s.Type == elf.SHT_REL {
+		return 16
+	}
+	return 24
+}
+
 func (c *cubinCode) hashAttributes(sum *digest, symbols []symbol, data []byte) {
 	attributes, whole := cubin.Attributes(data)
 	if !whole {
@@ -230,18 +273,23 @@ func (c *cubinCode) hashAttributes(sum *digest, symbols []symbol, data []byte) {
 	}
 	for _, a := range attributes {
 		sum.bytes([]byte{a.Format, a.Code})
-		named := 0 // words at the start of the value that are numbers of symbols
-		switch a.Code {
-		case cubin.AttributeRegisters, cubin.AttributeFrameSize, cubin.AttributeMinStackSize, cubin.AttributeMaxStackSize, cubin.AttributeParamBank:
-			named = min(1, len(a.Value)/4)
-		case cubin.AttributeExterns:
-			named = len(a.Value) / 4
-		}
+		named := namedSymbols(a)
 		for i := range named {
 			sum.add(c.target(symbols, binary.LittleEndian.Uint32(a.Value[4*i:])))
 		}
 		sum.bytes(a.Value[4*named:])
 	}
+}
+
+// namedSymbols returns how many words at the start of an attribute's value are numbers of symbols.
+func namedSymbols(a cubin.Attribute) int {
+	switch a.Code {
+	case cubin.AttributeRegisters, cubin.AttributeFrameSize, cubin.AttributeMinStackSize, cubin.AttributeMaxStackSize, cubin.AttributeParamBank:
+		return min(1, len(a.Value)/4)
+	case cubin.AttributeExterns:
+		return len(a.Value) / 4
+	}
+	return 0
 }
 
 // hashCallgraph hashes the call graph: pairs of symbols, or of 0 and a negative number.

@@ -22,6 +22,9 @@ const (
 
 const sized = 4 // the format with a size before the value; others have two bytes
 
+// Sized reports whether the value has a size of its own. Other values have at most two bytes.
+func (a Attribute) Sized() bool { return a.Format == sized }
+
 // Attributes reads a .nv.info section, and reports whether it is one to its end.
 func Attributes(section []byte) ([]Attribute, bool) {
 	var found []Attribute
