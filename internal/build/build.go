@@ -54,6 +54,7 @@ type Request struct {
 type Artifact struct {
 	Key      string  `json:"key"`              // hash of the inputs
 	Code     string  `json:"code"`             // hash of the output, as far as it runs
+	Former   string  `json:"former,omitempty"` // Code as pawl computed it before it told the kernels of a cubin apart
 	SHA256   string  `json:"sha256"`           // of the shared object
 	Compiler string  `json:"compiler"`         // the first line of its version
 	Output   string  `json:"output,omitempty"` // warnings, as the compiler wrote them
@@ -62,6 +63,8 @@ type Artifact struct {
 
 	Symbols   []string           `json:"symbols"`             // of the launches' entries
 	Resources []result.Resources `json:"resources,omitempty"` // of each launch's kernel; CUDA only
+
+	WholeFile string `json:"whole_file,omitempty"` // why Code covers a whole cubin, and not just the launched kernels
 
 	Framework string `json:"-"` // whose tensors a Python kernel takes
 
@@ -372,7 +375,7 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 	var err error
 	switch {
 	case r.cuda != nil:
-		a.Code, err = cubinHash(a.bytes, a.Symbols, false)
+		err = a.hashDevice(a.bytes)
 	case r.launcher:
 		a.Code, err = codeHash(a.bytes)
 	default:
@@ -384,7 +387,7 @@ func (run *batch) build(ctx context.Context, r *recipe) Outcome {
 		return o
 	}
 	a.SHA256 = sha256Hex(a.bytes)
-	a.Code = withLibraries(a.Code, made)
+	a.Code = withLibraries(a.Code, made) // a cubin loads none
 	o.Artifact = a
 	if made.untracked != "" {
 		o.Notes = append(o.Notes, made.untracked)

@@ -13,18 +13,30 @@ import (
 	"pawl/internal/native/cuda/cubin"
 )
 
-// deviceCode returns the code hash of a cubin's launched functions. If the file has a part that may
-// belong to any function, the hash is that of the whole file, and whole says why. former is the
-// hash of the whole file in any case: older versions of pawl stored it.
-func deviceCode(image []byte, launched []string) (code, former, whole string, err error) {
-	if former, err = cubinHash(image, launched, false); err != nil {
-		return "", "", "", err
+// hashDevice hashes the launched functions of a cubin. If the file has a part that may belong to
+// any function, the hash is that of the whole file. WholeFile says why, where the file has other
+// kernels. Former is the hash of the whole file in any case: older versions of pawl stored it.
+func (a *Artifact) hashDevice(image []byte) (err error) {
+	if a.Former, err = cubinHash(image, a.Symbols, false); err != nil {
+		return err
 	}
-	code, err = entryHash(image, launched)
+	a.Code, err = entryHash(image, a.Symbols)
 	if why, ok := errors.AsType[wholeFile](err); ok {
-		return former, former, string(why), nil
+		a.Code = a.Former
+		if hasOthers(image, a.Symbols) {
+			a.WholeFile = string(why)
+		}
+		return nil
 	}
-	return code, former, "", err
+	return err
+}
+
+// hasOthers reports whether a cubin has kernels that are not launched.
+func hasOthers(image []byte, launched []string) bool {
+	c, err := openCubin(image)
+	return err == nil && slices.ContainsFunc(c.symbols, func(s symbol) bool {
+		return elf.ST_TYPE(s.info) == elf.STT_FUNC && s.other&kernelFlag != 0 && !slices.Contains(launched, s.name)
+	})
 }
 
 // wholeFile says why the functions of a cubin cannot be told apart.
@@ -103,13 +115,13 @@ var (
 // assign finds the owners of all sections that count.
 func (e *entryCode) assign() error {
 	if e.file.Type != elf.ET_EXEC {
-		return wholeFile("it is not linked")
+		return wholeFile("the cubin is not linked")
 	}
 	functions := map[string]int{}
 	for i, s := range e.file.Sections {
 		if name, ok := strings.CutPrefix(s.Name, ".text."); ok {
 			if functions[name] != 0 {
-				return wholeFilef("it has two functions %s", name)
+				return wholeFilef("the cubin has two functions %s", name)
 			}
 			functions[name] = i
 		}
@@ -152,11 +164,11 @@ func (e *entryCode) checkSymbols() error {
 		tables[s.Type]++
 	}
 	if tables[elf.SHT_SYMTAB] > 1 || tables[cudaMercuryTable] > 1 {
-		return wholeFile("it has two symbol tables")
+		return wholeFile("the cubin has two symbol tables")
 	}
 	for _, s := range slices.Concat(e.symbols, e.mercury) {
 		if s.section < elf.SHN_LORESERVE && int(s.section) >= len(e.file.Sections) {
-			return wholeFilef("its symbol %q has no section", s.name)
+			return wholeFilef("symbol %q of the cubin has no section", s.name)
 		}
 	}
 	return nil
@@ -177,22 +189,22 @@ func (e *entryCode) assignSection(i int, s *elf.Section, functions map[string]in
 	case sharedSection.MatchString(s.Name):
 		e.kinds[i], e.owners[i] = s.Name, everyone
 	case s.Name == ".nv.prototype":
-		return wholeFile("it calls functions through pointers")
+		return wholeFile("the cubin calls functions through pointers")
 	default:
-		return wholeFilef("its section %s is unknown", s.Name)
+		return wholeFilef("section %s of the cubin is unknown", s.Name)
 	}
 	symbols := e.table(s)
 	switch code := strings.HasSuffix(prefix, ".text."); {
 	case e.owners[i] == everyone && s.Info != 0, code != (s.Flags&elf.SHF_EXECINSTR != 0 || s.Type == cudaMercuryText):
-		return wholeFilef("its section %s has an unknown form", s.Name)
+		return wholeFilef("section %s of the cubin has an unknown form", s.Name)
 	case code: // the header names the function's symbol
 		number := s.Info & 0xffffff
 		if int64(number) >= int64(len(symbols)) || int(symbols[number].section) != i || prefix+symbols[number].name != s.Name {
-			return wholeFilef("its section %s belongs to another function", s.Name)
+			return wholeFilef("section %s of the cubin belongs to another function", s.Name)
 		}
 	case e.owners[i] != everyone: // the header names the function's code
 		if !e.isCode(s.Info, owner) {
-			return wholeFilef("its section %s belongs to another function", s.Name)
+			return wholeFilef("section %s of the cubin belongs to another function", s.Name)
 		}
 	}
 	return nil
@@ -210,7 +222,7 @@ func (e *entryCode) isCode(section uint32, function int) bool {
 // assignRelocations gives relocations to the owner of the section that they change.
 func (e *entryCode) assignRelocations(i int, s *elf.Section) error {
 	if e.ordinal(s.Info) == 0 || relocates(e.file.Sections[s.Info]) {
-		return wholeFilef("its section %s changes an unknown section", s.Name)
+		return wholeFilef("section %s of the cubin changes an unknown section", s.Name)
 	}
 	e.kinds[i], e.owners[i] = "relocations of "+e.kinds[s.Info], e.owners[s.Info]
 	return nil
@@ -280,7 +292,7 @@ func (e *entryCode) hashMercuryText(sum *digest, i int) error {
 		return err
 	}
 	if len(data) < 4 || int64(binary.LittleEndian.Uint32(data)) != int64(e.owners[i]) {
-		return wholeFilef("its section %s has an unknown form", s.Name)
+		return wholeFilef("section %s of the cubin has an unknown form", s.Name)
 	}
 	sum.bytes(data[4:])
 	return nil
@@ -298,11 +310,11 @@ func (e *entryCode) checkRelocations(i int, symbols []symbol) error {
 	for entry := range slices.Chunk(data[:len(data)/size*size], size) {
 		number := binary.LittleEndian.Uint64(entry[8:]) >> 32
 		if number >= uint64(len(symbols)) {
-			return wholeFilef("its section %s has unknown symbols", s.Name)
+			return wholeFilef("section %s of the cubin has unknown symbols", s.Name)
 		}
 		home := uint32(symbols[number].section)
 		if e.owners[i] == everyone && e.ordinal(home) > 0 && e.owners[home] != everyone {
-			return wholeFilef("its data refers to %s", e.file.Sections[home].Name)
+			return wholeFilef("data of the cubin refers to %s", e.file.Sections[home].Name)
 		}
 	}
 	return nil
@@ -327,16 +339,16 @@ func (e *entryCode) checkAttributes(s *elf.Section, symbols []symbol) error {
 	}
 	attributes, complete := cubin.Attributes(data)
 	if !complete {
-		return wholeFilef("its section %s is unknown", s.Name)
+		return wholeFilef("section %s of the cubin is unknown", s.Name)
 	}
 	for _, a := range attributes {
 		for i := range namedSymbols(a) {
 			if int64(binary.LittleEndian.Uint32(a.Value[4*i:])) >= int64(len(symbols)) {
-				return wholeFilef("its section %s has unknown symbols", s.Name)
+				return wholeFilef("section %s of the cubin has unknown symbols", s.Name)
 			}
 		}
 		if a.Sized() && namedSymbols(a) == 0 && !slices.Contains(attributesWithoutSymbols, a.Code) {
-			return wholeFilef("attribute %#x in its section %s is unknown", a.Code, s.Name)
+			return wholeFilef("attribute %#x in section %s of the cubin is unknown", a.Code, s.Name)
 		}
 	}
 	return nil
@@ -356,14 +368,14 @@ func (e *entryCode) records() ([]string, error) {
 		}
 		attributes, complete := cubin.Attributes(data)
 		if !complete {
-			return nil, wholeFilef("its section %s is unknown", s.Name)
+			return nil, wholeFilef("section %s of the cubin is unknown", s.Name)
 		}
 		symbols := e.table(s)
 		for _, a := range attributes {
 			about := "all"
 			if a.Sized() {
 				if namedSymbols(a) != 1 || len(a.Value) != 8 {
-					return nil, wholeFilef("attribute %#x in its section %s is unknown", a.Code, s.Name)
+					return nil, wholeFilef("attribute %#x in section %s of the cubin is unknown", a.Code, s.Name)
 				}
 				number := binary.LittleEndian.Uint32(a.Value)
 				counts, err := e.named(s, symbols, number)
@@ -389,7 +401,7 @@ func (e *entryCode) records() ([]string, error) {
 // named reports whether a symbol counts: that of another function does not.
 func (e *entryCode) named(s *elf.Section, symbols []symbol, number uint32) (bool, error) {
 	if number == 0 || int64(number) >= int64(len(symbols)) {
-		return false, wholeFilef("its section %s has unknown symbols", s.Name)
+		return false, wholeFilef("section %s of the cubin has unknown symbols", s.Name)
 	}
 	home := symbols[number].section
 	return home == elf.SHN_UNDEF || home >= elf.SHN_LORESERVE || e.ordinal(uint32(home)) == 0 || e.counts(uint32(home)), nil
@@ -402,7 +414,7 @@ func (e *entryCode) calls() ([]string, error) {
 	const calls = -1
 	var lines []string
 	if e.hasCallees() && !slices.ContainsFunc(e.kinds, isCallgraph) {
-		return nil, wholeFile("it has functions but no call graph")
+		return nil, wholeFile("the cubin has device functions but no call graph")
 	}
 	for _, i := range e.sections[everyone] {
 		s := e.file.Sections[i]
@@ -417,7 +429,7 @@ func (e *entryCode) calls() ([]string, error) {
 		heading := int32(0)
 		for pair := range slices.Chunk(data, 8) {
 			if len(pair) < 8 {
-				return nil, wholeFilef("its section %s is unknown", s.Name)
+				return nil, wholeFilef("section %s of the cubin is unknown", s.Name)
 			}
 			from, to := binary.LittleEndian.Uint32(pair), binary.LittleEndian.Uint32(pair[4:])
 			if from == 0 && int32(to) < 0 {
@@ -425,7 +437,7 @@ func (e *entryCode) calls() ([]string, error) {
 				continue
 			}
 			if heading != calls {
-				return nil, wholeFile("it calls functions through pointers")
+				return nil, wholeFile("the cubin calls functions through pointers")
 			}
 			counts, err := e.named(s, symbols, from)
 			if err != nil {
@@ -439,7 +451,7 @@ func (e *entryCode) calls() ([]string, error) {
 				return nil, err
 			}
 			if !known {
-				return nil, wholeFilef("no relocation shows that it calls %s", symbols[to].name)
+				return nil, wholeFilef("the cubin calls %s without a relocation", symbols[to].name)
 			}
 			lines = append(lines, fmt.Sprintf("%s %s calls %s", e.kinds[i], e.target(symbols, from), e.target(symbols, to)))
 		}

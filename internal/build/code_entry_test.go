@@ -85,11 +85,11 @@ func codesOf(t *testing.T, image []byte, entries []string) map[string]string {
 	t.Helper()
 	codes := map[string]string{}
 	for _, entry := range entries {
-		code, former, whole, err := deviceCode(image, []string{entry})
-		if err != nil || whole != "" || code == former {
-			t.Fatalf("%s: %q, %v", entry, whole, err)
+		a := NewArtifact(image, entry)
+		if err := a.hashDevice(image); err != nil || a.WholeFile != "" || a.Code == a.Former {
+			t.Fatalf("%s: %q, %v", entry, a.WholeFile, err)
 		}
-		codes[entry] = code
+		codes[entry] = a.Code
 	}
 	return codes
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // format changes whenever older cache entries must no longer be found.
-const format = "pawl artifact 10"
+const format = "pawl artifact 11"
 
 // digest hashes fields, each preceded by its length, so that no two lists of
 // fields hash alike.

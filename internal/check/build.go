@@ -69,7 +69,7 @@ func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*side {
 		branch, base, identity := x.entries.branch, x.entries.base, x.candidate.Identity()
 		switch {
 		case branch == nil || base != nil && base.Commit == branch.Commit: // the base has this version
-		case identity == "" || branch.Identity == identity:
+		case identity == "" || x.candidate.Is(branch.Identity):
 		case branch == x.entries.counts:
 			found[i] = x.versions.best
 		default:
@@ -88,7 +88,7 @@ func (c *check) buildAccepted(ctx context.Context, rows []*planned) []*side {
 func (x *planned) pair(elsewhere *side, first bool) *built {
 	b := &built{planned: x, state: state{fault: x.candidate.Record.Fault}, acceptedElsewhere: elsewhere}
 	entry, best := x.entries.counts, x.versions.best
-	b.isBest = best != nil && best.missing() && x.candidate.Identity() != "" && entry.Identity == x.candidate.Identity()
+	b.isBest = best != nil && best.missing() && x.candidate.Is(entry.Identity)
 	b.bestLost = b.isBest && best.lostForGood()
 	b.sides = x.versions.withBuilds()
 	if b.best != nil {
@@ -118,6 +118,7 @@ func (x *planned) pair(elsewhere *side, first bool) *built {
 		}
 		return b
 	}
+	b.noteWholeFile()
 	var against []string
 	for _, s := range b.playing() {
 		against = append(against, fmt.Sprintf("%s %s", s.role, git.Short(s.commit)))
@@ -127,6 +128,20 @@ func (x *planned) pair(elsewhere *side, first bool) *built {
 		b.plan = "play against " + strings.Join(against, " and ")
 	}
 	return b
+}
+
+// noteWholeFile says that a neighbour in the same file may be all that has changed.
+func (b *built) noteWholeFile() {
+	if b.base == nil || b.base.missing() || b.base.job.Artifact.Code == b.candidate.Artifact.Code {
+		return
+	}
+	if why := cmp.Or(b.candidate.Artifact.WholeFile, b.base.job.Artifact.WholeFile); why != "" {
+		b.notes = append(b.notes, result.Warning{
+			Code:    "whole-file",
+			Message: fmt.Sprintf("any change in %s counts as a change of this kernel: %s", b.candidate.Variant.Kernel.Source, why),
+			Hint:    "put the kernel into a file of its own",
+		})
+	}
 }
 
 // withBuilds returns copies of the sides that know how they were built.
@@ -178,22 +193,21 @@ func (x *planned) bestIsBase() bool {
 	if base == nil || best == nil || base.job == nil || base.job.Identity() == "" {
 		return false
 	}
-	identity := base.job.Identity()
 	if best.missing() {
-		return x.entries.counts.Identity == identity
+		return base.job.Is(x.entries.counts.Identity)
 	}
-	return best.job.Identity() == identity
+	return best.job.Identity() == base.job.Identity()
 }
 
 // isBranch reports whether the row is the version that the branch's own entry names. Another
 // compiler makes different code from it, so the row also counts if it equals the entry's commit,
 // built here.
 func (b *built) isBranch() bool {
-	branch, identity := b.entries.branch, b.candidate.Identity()
+	branch := b.entries.branch
 	switch {
-	case branch == nil || identity == "":
+	case branch == nil || b.candidate.Identity() == "":
 		return false
-	case branch.Identity == identity:
+	case b.candidate.Is(branch.Identity):
 		return true
 	}
 	return b.acceptedElsewhere != nil && b.acceptedElsewhere.is(b.candidate) && b.solves(branch)

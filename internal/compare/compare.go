@@ -184,7 +184,7 @@ func (c *comparison) row(p pair) *result.Row {
 	other := &result.Side{Role: result.Other, Row: was}
 	is.Sides = []*result.Side{other}
 	// Neither was measured where the code is identical.
-	same := was.Identity != "" && was.Identity == is.Identity && p.before.Verdict == result.Unchanged && p.after.Verdict == result.Unchanged
+	same := sameCode(was, is) && p.before.Verdict == result.Unchanged && p.after.Verdict == result.Unchanged
 	if is.Verdict = judge.Unmeasured(judge.Case{Base: &judge.Opponent{Same: same}}); is.Verdict != "" {
 		return is
 	}
@@ -255,7 +255,7 @@ func otherDevice(was, is *result.Row) bool {
 func (c *comparison) side(r *result.Row) (*result.Row, []float64) {
 	row := &result.Row{
 		Kernel: r.Kernel, Config: r.Config, Params: r.Params, Vars: r.Vars, Cell: r.Cell, Trust: r.Trust,
-		Key: r.Key, Code: r.Code, Identity: r.Identity, Fault: r.Fault, Warnings: r.Warnings,
+		Key: r.Key, Code: r.Code, Identity: r.Identity, Former: r.Former, Fault: r.Fault, Warnings: r.Warnings,
 	}
 	if r.Timing == nil {
 		return row, nil

@@ -139,7 +139,7 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 		out = append(out, c.labelled(side.file, own)...)
 		side.row.Warnings = nil
 	}
-	if was.Identity != "" && was.Identity == is.Identity && judge.Confirm(is.Verdict) {
+	if sameCode(was, is) && judge.Confirm(is.Verdict) {
 		out = append(out, result.Warning{Code: "identity", Message: "the code is the same in both files: only the machine differs", Hint: "pawl check would not measure it"})
 	}
 	if changed := changes(was.Params, is.Params); changed != "" {
@@ -147,6 +147,9 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 	}
 	return out
 }
+
+// sameCode reports whether two rows have the same identity, whichever version of pawl computed it.
+func sameCode(a, b *result.Row) bool { return a.Is(b.Identity) || b.Is(a.Identity) }
 
 // changes lists the params that differ, with those that were added or removed.
 func changes(was, is map[string]string) string {

@@ -79,6 +79,21 @@ func (p *Job) Identity() string {
 	return p.Instance.Identity(p.Artifact.Code)
 }
 
+// former returns the identity in the form that older versions of pawl stored; "" where there is no
+// other.
+func (p *Job) former() string {
+	if a := p.Artifact; a == nil || p.Instance == nil || a.Former == "" || a.Former == a.Code {
+		return ""
+	}
+	return p.Instance.Identity(p.Artifact.Former)
+}
+
+// Is reports whether the job has an identity that was stored, by this version of pawl or an older
+// one.
+func (p *Job) Is(stored string) bool {
+	return stored != "" && (stored == p.Identity() || stored == p.former())
+}
+
 // Vars returns the config's own values.
 func (p *Job) Vars() map[string]string { return vars(p.Config) }
 
@@ -93,7 +108,7 @@ func (p *Job) Row() *result.Row {
 		row.Params = nil
 	}
 	if p.Artifact != nil {
-		row.Key, row.Code, row.Identity = p.Artifact.Key, p.Artifact.Code, p.Identity()
+		row.Key, row.Code, row.Identity, row.Former = p.Artifact.Key, p.Artifact.Code, p.Identity(), p.former()
 	}
 	return row
 }

@@ -208,7 +208,10 @@ func (p *Job) record(outcome build.Outcome) {
 	}
 	a := outcome.Artifact
 	p.Artifact = a
-	p.Record.Build = &result.Build{Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Flags: outcome.Flags, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox}
+	p.Record.Build = &result.Build{
+		Cached: a.Cached, Seconds: a.Seconds, Compiler: a.Compiler, Flags: outcome.Flags, Output: a.Output, Resources: a.Resources, Sandbox: outcome.Sandbox,
+		WholeFile: a.WholeFile,
+	}
 }
 
 // compiler records the compiler or interpreter of a kind of kernels.

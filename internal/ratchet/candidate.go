@@ -37,7 +37,7 @@ func CandidateOf(r *result.Report, row *result.Row, former *Entry, who string) C
 	}
 	for _, side := range row.Sides {
 		same := side.Role == result.Best && side.Commit == former.Commit || side.Known == former.Commit ||
-			side.Row != nil && side.Row.Identity != "" && side.Row.Identity == former.Identity
+			side.Row != nil && side.Row.Is(former.Identity)
 		if same && side.Change != nil {
 			c.Change, c.Against = side.Change, former.Commit
 			if side.Role == result.Best {

@@ -44,7 +44,7 @@ func (f *File) Move(c Candidate) (*Entry, error) {
 	former := f.Entries[c.Row.Name()]
 	switch {
 	case former == nil:
-	case former.Identity == c.Row.Identity:
+	case c.Row.Is(former.Identity):
 		return nil, c.refuse("it is the baseline already", "")
 	case c.Change == nil || !c.Change.Paired:
 		return nil, c.refuse("it was not measured in turns with the baseline's version", "")
@@ -71,13 +71,14 @@ func (f *File) Anchor(c Candidate, reason string) (*Entry, error) {
 	switch {
 	case reason == "":
 		return nil, c.refuse("no reason was given", "")
-	case former == nil || former.Identity != c.Row.Identity:
+	case former == nil || !c.Row.Is(former.Identity):
 		return nil, c.refuse("it is not the best-known version", "")
 	case former.Commit != c.Gone:
 		return nil, c.refuse(movedMeanwhile(former), "run pawl check again")
 	}
 	moved := *former
 	moved.Commit, moved.Params, moved.Vars, moved.Key = c.Commit.SHA, c.Row.Params, c.Row.Vars, c.Row.Key
+	moved.Identity, moved.Code = c.Row.Identity, c.Row.Code // in today's form
 	return f.set(&moved, former.Moves, Move{
 		By: ByAnchor, Who: c.Who, Reason: reason, Run: c.Run, Time: stamp(c.Time), Commit: moved.Commit, MedianMS: moved.MedianMS,
 		From: &From{MedianMS: former.MedianMS, Commit: former.Commit},
@@ -97,7 +98,7 @@ func (f *File) Accept(c Candidate, reason string) (*Entry, error) {
 	name := c.Row.Name()
 	reason = oneLine(reason)
 	former := f.Entries[name]
-	if former != nil && former.Identity == c.Row.Identity && former.Commit == c.Gone {
+	if former != nil && c.Row.Is(former.Identity) && former.Commit == c.Gone {
 		return f.Anchor(c, reason)
 	}
 	if err := c.timed(); err != nil {
@@ -106,7 +107,7 @@ func (f *File) Accept(c Candidate, reason string) (*Entry, error) {
 	switch {
 	case reason == "":
 		return nil, c.refuse("no reason was given", "say with --reason why the slower version is wanted")
-	case former != nil && former.Identity == c.Row.Identity:
+	case former != nil && c.Row.Is(former.Identity):
 		return nil, c.refuse("it is the baseline already", "")
 	case former != nil && c.Change != nil && c.Against != former.Commit:
 		return nil, c.refuse(fmt.Sprintf("the baseline has moved to commit %s since it was measured", git.Short(former.Commit)), "run pawl check again")

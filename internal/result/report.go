@@ -107,6 +107,7 @@ type Row struct {
 	Key      string            `json:"key,omitempty"`
 	Code     string            `json:"code,omitempty"`
 	Identity string            `json:"identity,omitempty"`
+	Former   string            `json:"former_identity,omitempty"` // Identity as pawl computed it before it told the kernels of a file apart; CUDA only
 	Dropped  bool              `json:"dropped,omitempty"` // only the base has this config: it is judged but never stored
 	Verdict  Verdict           `json:"verdict,omitempty"` // empty: measured, with nothing to judge against
 	Build    *Build            `json:"build,omitempty"`
@@ -148,6 +149,12 @@ func (r *Row) Name() string {
 	return r.Kernel + "/" + r.Config
 }
 
+// Is reports whether the row has an identity that was stored, by this version of pawl or an older
+// one.
+func (r *Row) Is(stored string) bool {
+	return stored != "" && (stored == r.Identity || stored == r.Former)
+}
+
 // Build says how a row's artifact was built.
 type Build struct {
 	Cached   bool     `json:"cached"`
@@ -158,6 +165,8 @@ type Build struct {
 
 	Resources []Resources `json:"resources,omitempty"` // of each launch; CUDA only
 	Sandbox   *Sandbox    `json:"sandbox,omitempty"`   // sandbox of the compiler, where one ran
+
+	WholeFile string `json:"whole_file,omitempty"` // why the identity covers all of a CUDA file, and not just the launched kernels
 }
 
 // Resources are the resources of a multiprocessor that a GPU kernel needs.
