@@ -109,7 +109,7 @@ const everyone = 0
 // Sections of a function end with its name. The others count for all functions.
 var (
 	ownedSection  = regexp.MustCompile(`^(\.nv\.merc|\.nv\.capmerc)?(\.text|\.nv\.info|\.nv\.constant[0-9]+|\.nv\.constant\.[a-z]+|\.nv\.shared|\.nv\.local)\.`)
-	sharedSection = regexp.MustCompile(`^(\.nv\.merc)?\.nv\.(global|global\.init|constant[0-9]+|constant\.[a-z]+|info|compat|callgraph|rel\.action|shared\.reserved\.[0-9]+)$`)
+	sharedSection = regexp.MustCompile(`^(\.nv\.merc)?\.nv\.(global|global\.init|constant[0-9]+|constant\.[a-z]+|info|compat|callgraph|prototype|rel\.action|shared\.reserved\.[0-9]+)$`)
 )
 
 // assign finds the owners of all sections that count.
@@ -188,8 +188,6 @@ func (e *entryCode) assignSection(i int, s *elf.Section, functions map[string]in
 		e.kinds[i], e.owners[i] = prefix, owner
 	case sharedSection.MatchString(s.Name):
 		e.kinds[i], e.owners[i] = s.Name, everyone
-	case s.Name == ".nv.prototype":
-		return wholeFile("the cubin calls functions through pointers")
 	default:
 		return wholeFilef("section %s of the cubin is unknown", s.Name)
 	}
@@ -257,10 +255,12 @@ func isInfo(kind string) bool { return kind == ".nv.info" || kind == ".nv.merc.n
 
 func isCallgraph(kind string) bool { return kind == ".nv.callgraph" || kind == ".nv.merc.nv.callgraph" }
 
+func isPrototypes(kind string) bool { return kind == ".nv.prototype" || kind == ".nv.merc.nv.prototype" }
+
 func (e *entryCode) hashSection(sum *digest, i int) error {
 	s, kind := e.file.Sections[i], e.kinds[i]
 	sum.add(e.place(uint32(i)), uint64(s.Type), uint64(s.Flags), s.Addr, s.Addralign, s.Entsize)
-	if isInfo(kind) || isCallgraph(kind) {
+	if isInfo(kind) || isCallgraph(kind) || isPrototypes(kind) {
 		return nil // calls and records
 	}
 	sum.number(s.Size)
@@ -314,7 +314,7 @@ func (e *entryCode) checkRelocations(i int, symbols []symbol) error {
 		}
 		home := uint32(symbols[number].section)
 		if e.owners[i] == everyone && e.ordinal(home) > 0 && e.owners[home] != everyone {
-			return wholeFilef("data of the cubin refers to %s", e.file.Sections[home].Name)
+			return wholeFilef("data of the cubin points to %s", e.file.Sections[home].Name)
 		}
 	}
 	return nil
@@ -407,36 +407,32 @@ func (e *entryCode) named(s *elf.Section, symbols []symbol, number uint32) (bool
 	return home == elf.SHN_UNDEF || home >= elf.SHN_LORESERVE || e.ordinal(uint32(home)) == 0 || e.counts(uint32(home)), nil
 }
 
-// calls lists the calls of the functions that are reached. The call graph is a list of pairs, with
-// headings before four kinds of them: calls, functions whose address is taken, calls through
-// pointers, and their possible targets.
+// calls lists the calls and the prototypes of the functions that are reached. The call graph is a
+// list of pairs, with headings before four kinds of them: calls, functions whose address is taken,
+// calls through pointers, and their possible targets.
 func (e *entryCode) calls() ([]string, error) {
-	const calls = -1
-	var lines []string
+	const direct = -1
 	if e.hasCallees() && !slices.ContainsFunc(e.kinds, isCallgraph) {
 		return nil, wholeFile("the cubin has device functions but no call graph")
 	}
+	var lines []string
 	for _, i := range e.sections[everyone] {
-		s := e.file.Sections[i]
-		if !isCallgraph(e.kinds[i]) {
+		s, kind := e.file.Sections[i], e.kinds[i]
+		if !isCallgraph(kind) && !isPrototypes(kind) {
 			continue
 		}
-		data, err := s.Data()
+		pairs, err := e.pairs(s)
 		if err != nil {
 			return nil, err
 		}
-		symbols := e.table(s)
-		heading := int32(0)
-		for pair := range slices.Chunk(data, 8) {
-			if len(pair) < 8 {
-				return nil, wholeFilef("section %s of the cubin is unknown", s.Name)
-			}
-			from, to := binary.LittleEndian.Uint32(pair), binary.LittleEndian.Uint32(pair[4:])
-			if from == 0 && int32(to) < 0 {
+		symbols, heading := e.table(s), int32(0)
+		for _, pair := range pairs {
+			from, to := pair[0], pair[1]
+			if isCallgraph(kind) && from == 0 && int32(to) < 0 {
 				heading = int32(to)
 				continue
 			}
-			if heading != calls {
+			if isCallgraph(kind) && heading != direct {
 				return nil, wholeFile("the cubin calls functions through pointers")
 			}
 			counts, err := e.named(s, symbols, from)
@@ -446,18 +442,38 @@ func (e *entryCode) calls() ([]string, error) {
 			if !counts {
 				continue
 			}
-			known, err := e.named(s, symbols, to)
-			if err != nil {
-				return nil, err
+			line := fmt.Sprintf("%s %s %d", kind, e.target(symbols, from), to)
+			if isCallgraph(kind) {
+				known, err := e.named(s, symbols, to)
+				if err != nil {
+					return nil, err
+				}
+				if !known {
+					return nil, wholeFilef("the cubin calls %s without a relocation", symbols[to].name)
+				}
+				line = fmt.Sprintf("%s %s calls %s", kind, e.target(symbols, from), e.target(symbols, to))
 			}
-			if !known {
-				return nil, wholeFilef("the cubin calls %s without a relocation", symbols[to].name)
-			}
-			lines = append(lines, fmt.Sprintf("%s %s calls %s", e.kinds[i], e.target(symbols, from), e.target(symbols, to)))
+			lines = append(lines, line)
 		}
 	}
 	slices.Sort(lines)
 	return lines, nil
+}
+
+// pairs returns the numbers in a section, two by two.
+func (e *entryCode) pairs(s *elf.Section) ([][2]uint32, error) {
+	data, err := s.Data()
+	if err != nil {
+		return nil, err
+	}
+	if len(data)%8 != 0 {
+		return nil, wholeFilef("section %s of the cubin is unknown", s.Name)
+	}
+	var pairs [][2]uint32
+	for pair := range slices.Chunk(data, 8) {
+		pairs = append(pairs, [2]uint32{binary.LittleEndian.Uint32(pair), binary.LittleEndian.Uint32(pair[4:])})
+	}
+	return pairs, nil
 }
 
 // hasCallees reports whether a function is no kernel.
