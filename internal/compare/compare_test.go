@@ -317,6 +317,28 @@ func TestFiles(t *testing.T) {
 
 // Files without a change hold no claim, though many of their benchmarks would be
 // claims by themselves; the rows that lost one say so, and nothing else about it.
+// A kernel that neither run had to measure is unchanged, though an older pawl wrote one of the files.
+func TestFormerIdentity(t *testing.T) {
+	file := func(identity, former string) *foreign.File {
+		row := &result.Row{Kernel: "k", Identity: identity, Former: former, Verdict: result.Unchanged}
+		return &foreign.File{Path: "x", Format: foreign.JSONList, Report: &result.Report{Rows: []*result.Row{row}}}
+	}
+	for _, test := range []struct {
+		old, new *foreign.File
+		want     result.Verdict
+	}{
+		{file("file", ""), file("entry", "file"), result.Unchanged},
+		{file("entry", "file"), file("file", ""), result.Unchanged},
+		{file("entry", "file"), file("entry", "another file"), result.Unchanged},
+		{file("file", ""), file("entry", "another file"), result.Incomparable},
+		{file("", ""), file("", ""), result.Incomparable},
+	} {
+		if row := compareFiles(t, test.old, test.new, Options{}).Rows[0]; row.Verdict != test.want {
+			t.Errorf("%+v: %s, expected %s", row, row.Verdict, test.want)
+		}
+	}
+}
+
 func TestAmongManyComparisons(t *testing.T) {
 	noise := func(seed uint64, factor float64) *foreign.File {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -107,6 +107,32 @@ func TestCandidateOfAGoneCommit(t *testing.T) {
 	}
 }
 
+// An entry that an older pawl stored has the identity of the whole file. It is the same version, and
+// is stored in today's form when it is written again.
+func TestFormerIdentity(t *testing.T) {
+	f := newFile(class, "x.json")
+	former, err := f.Move(candidate("small", 1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := candidate("small", 2, 1.5).against(former, -0.25)
+	c.Row.Former = former.Identity
+	_, err = f.Move(c)
+	refused(t, err, "it is the baseline already")
+	_, err = f.Accept(c, "why")
+	refused(t, err, "it is the baseline already")
+	report := &result.Report{Commit: c.Commit}
+	row := &result.Row{Sides: []*result.Side{{Role: result.Base, Row: c.Row, Change: c.Change}}}
+	if found := CandidateOf(report, row, former, ""); found.Against != former.Commit {
+		t.Errorf("the base is the entry's version, and measured against %q", found.Against)
+	}
+	c.Gone = former.Commit
+	now, err := f.Anchor(c, "commit 1111111 cannot be had any more")
+	if err != nil || now.Identity != "identity 2" || now.Code != "code 2" || now.Commit != sha(2) || now.MedianMS != former.MedianMS {
+		t.Errorf("%+v, %v", now, err)
+	}
+}
+
 func TestAuditOfAnchors(t *testing.T) {
 	p := newProject(t)
 	p.move("small", ByCheck, "", 0)
