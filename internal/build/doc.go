@@ -54,12 +54,18 @@
 // The code is the hash of the output: every section, and the places that the loader or the driver
 // patches, by what they point to. Imported and exported names count. Parts that only describe are
 // left out, by a short list of names and types: local names, notes, build ids, comments, and debug
-// information. An unknown section counts. In a cubin the launched functions count, but not their
-// names. In a launcher's shared object the device code is unpacked and hashed as a cubin, names
+// information. An unknown section counts. In a launcher's shared object the device code is unpacked and hashed as a cubin, names
 // included, since host code finds kernels by name. Equal code behaves equally. A host kernel is
 // stored without the sections that are never loaded, so that it could not read them either. Where
 // the linker makes room for longer line tables of a launcher's device code, distances in the host
 // code change, and the code hash with them, although nothing else did.
+//
+// Of a cubin the launched functions count, but not their names and not the other kernels of the file
+// (code_entry.go): the functions' own sections and records, those of every function that they refer
+// to, and all that belongs to no function, such as variables, constants and their initial values.
+// The order of functions, and where the driver puts them, do not count. A cubin counts as a whole
+// where a function may be called that no relocation shows, or where a section or a record is
+// unknown; Artifact.WholeFile says why.
 //
 // A Python kernel is not compiled. Its code is the text of its module and of every file that its
 // imports could come from (python_import.go), as python_scan.go finds them. The interpreter is
