@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// neighbours are the instructions of the kernels beside the measured one, in the file of each
-// version: none, fewer than a line of the instruction cache, and more than each of its levels.
+// neighbours are the instructions (of 16 bytes) of the kernels beside the measured one, in the file
+// of each version: none, fewer than a line of the instruction cache, and more than its levels have.
 var neighbours = []int{0, 5, 120, 1000, 3000, 20000}
 
 // placed is a file with kernel work between two kernels of a size.
@@ -28,13 +28,12 @@ func placed(instructions int) string {
 		if instructions == 0 {
 			return ""
 		}
-		return fmt.Sprintf(`extern "C" __global__ void %s(float *y) {
-    float v = y[threadIdx.x];
-#pragma unroll
-    for (int step = 0; step < %d; step++) v = v * 0.998f + step;
-    y[threadIdx.x] = v;
-}
-`, name, instructions)
+		const most = 1000 // compilers unroll no loop that is much longer
+		loops := ""
+		for left := instructions; left > 0; left -= most {
+			loops += fmt.Sprintf("#pragma unroll\n    for (int step = 0; step < %d; step++) v = v * 0.998f + step;\n", min(left, most))
+		}
+		return fmt.Sprintf("extern \"C\" __global__ void %s(float *y) {\n    float v = y[threadIdx.x];\n%s    y[threadIdx.x] = v;\n}\n", name, loops)
 	}
 	return beside("above") + work + beside("below")
 }
