@@ -398,6 +398,8 @@ func TestWholeFile(t *testing.T) {
 		{"an unknown symbol in a relocation", patched(image, at(".rela.text.direct", 12), 0xff), "section .rela.text.direct of the cubin has unknown symbols"},
 		{"an unknown symbol in the call graph", patched(image, at(".nv.callgraph", 8), 0xff), "section .nv.callgraph of the cubin has unknown symbols"},
 		{"an unknown kind of call", patched(image, at(".nv.callgraph", 4), 0xfb), "the cubin calls functions through pointers"},
+		{"two functions of a name", patched(image, headers+64*number(".text.other"), image[headers+64*number(".text.direct"):headers+64*number(".text.direct")+4]...), "the cubin has two functions direct"},
+		{"two symbol tables", patched(patched(image, headers+64*number(".rela.text.direct")+typeAt, 0x85, 0, 0, 0x70), headers+64*number(".rela.text.other")+typeAt, 0x85, 0, 0, 0x70), "the cubin has two symbol tables"},
 		{"a symbol of no section", patched(image, at(".symtab", symbolSize*2+6), 0xff), "symbol \".note.nv.cuinfo\" of the cubin has no section"},
 	} {
 		a := NewArtifact(test.image, "direct")
