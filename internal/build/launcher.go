@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/dtype"
 	"pawl/internal/result"
 	"pawl/internal/spec"
 )
@@ -34,10 +36,10 @@ func (b *Builder) planLauncher(ctx context.Context, r *recipe) *result.Fault {
 }
 
 // launcherShim exports pawl_launch(slots, stream), which calls the launches in
-// order with the stream before their arguments. Slots are as in a host artifact:
-// a buffer's (device) address, or the address of a scalar's value.
+// order with the stream at its place among their arguments. Slots are as in a host
+// artifact: a buffer's (device) address, or the address of a scalar's value.
 func launcherShim(k *spec.Kernel) (string, error) {
-	declarations, calls, err := writeCalls(k, entriesOf(k), []string{"void *"}, []string{"stream"}, func(j int, ctype string) string {
+	declarations, calls, err := writeCalls(k, entriesOf(k), "stream", func(j int, ctype string) string {
 		if k.Args[j].Value == nil {
 			return fmt.Sprintf("slots[%d]", j)
 		}
@@ -46,6 +48,43 @@ func launcherShim(k *spec.Kernel) (string, error) {
 	return fmt.Sprintf("#include <stdint.h>\n%s__attribute__((visibility(\"default\"))) const int pawl_launcher_abi = %d;\n"+
 		"__attribute__((visibility(\"default\"))) void pawl_launch(void *const *slots, void *stream) {\n  %s\n}\n",
 		declarations, LauncherABI, strings.Join(calls, "\n  ")), err
+}
+
+// Signatures returns the C declarations of a launcher's entries as pawl calls them.
+func Signatures(k *spec.Kernel) string {
+	var all []string
+	for _, launch := range k.Launches {
+		var params []string
+		indexes, err := argIndexes(k, launch)
+		if err != nil {
+			return ""
+		}
+		for _, j := range indexes {
+			params = append(params, declaration(k.Args[j]))
+		}
+		params = slices.Insert(params, launch.Stream, "cudaStream_t stream")
+		if one := fmt.Sprintf("void %s(%s)", launch.Entry, strings.Join(params, ", ")); !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// elementTypes are the C types of buffers' elements that scalarTypes does not have.
+var elementTypes = map[dtype.Type]string{
+	dtype.F16: "__half", dtype.BF16: "__nv_bfloat16", dtype.E4M3: "__nv_fp8_e4m3", dtype.E5M2: "__nv_fp8_e5m2",
+}
+
+// declaration writes an argument as a parameter in C.
+func declaration(a *spec.Arg) string {
+	name := cmp.Or(scalarTypes[a.DType], elementTypes[a.DType], "void")
+	switch {
+	case a.Value != nil:
+		return name + " " + a.Name
+	case a.Role == spec.RoleIn:
+		return "const " + name + " *" + a.Name
+	}
+	return name + " *" + a.Name
 }
 
 // compileLauncher makes the shared object in a folder of its own.

@@ -25,7 +25,7 @@ func versionScript() string {
 func shimSource(k *spec.Kernel, symbols []string) (string, error) {
 	var loads strings.Builder
 	loaded := map[int]bool{}
-	declarations, calls, err := writeCalls(k, symbols, nil, nil, func(j int, ctype string) string {
+	declarations, calls, err := writeCalls(k, symbols, "", func(j int, ctype string) string {
 		switch {
 		case loaded[j]:
 		case k.Args[j].Value == nil:
@@ -44,15 +44,16 @@ func shimSource(k *spec.Kernel, symbols []string) (string, error) {
 		"  for (int64_t i = 0; i < repeat; i++) {\n    " + strings.Join(calls, "\n    ") + "\n  }\n}\n", nil
 }
 
-// writeCalls writes C declarations of the launches' entries, and a call of each. types and values
-// come before the arguments; argument returns the expression for the kernel's j-th.
-func writeCalls(k *spec.Kernel, symbols, types, values []string, argument func(j int, ctype string) string) (declarations string, calls []string, err error) {
+// writeCalls writes C declarations of the launches' entries, and a call of each. stream is the
+// expression for the stream, "" where the entries take none; argument returns the one for the
+// kernel's j-th argument.
+func writeCalls(k *spec.Kernel, symbols []string, stream string, argument func(j int, ctype string) string) (declarations string, calls []string, err error) {
 	for i, launch := range k.Launches {
 		indexes, err := argIndexes(k, launch)
 		if err != nil {
 			return "", nil, err
 		}
-		types, values := slices.Clone(types), slices.Clone(values)
+		var types, values []string
 		for _, j := range indexes {
 			ctype, err := argType(k.Args[j])
 			if err != nil {
@@ -60,6 +61,9 @@ func writeCalls(k *spec.Kernel, symbols, types, values []string, argument func(j
 			}
 			types = append(types, ctype)
 			values = append(values, argument(j, ctype))
+		}
+		if stream != "" {
+			types, values = slices.Insert(types, launch.Stream, "void *"), slices.Insert(values, launch.Stream, stream)
 		}
 		if len(types) == 0 {
 			types = []string{"void"}

@@ -85,6 +85,9 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 	if err != nil {
 		return nil, err
 	}
+	if job.Variant.Kernel.Launcher {
+		cell.Signature = build.Signatures(job.Variant.Kernel)
+	}
 	lease := &Lease{Cell: cell, client: client, id: job.loadID(), memory: open.Memory}
 	lease.loaded, err = cell.Load(ctx, load)
 	if purpose.Tool != "" { // the tool's output is not the row's

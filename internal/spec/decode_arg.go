@@ -57,6 +57,13 @@ func (d *decoder) args(k *kernelDraft, n *node) {
 	before, seen := d.trouble(), map[string]*node{}
 	defer func() { k.unread = d.trouble() > before }()
 	for _, item := range n.items {
+		if item.isStream() {
+			if k.stream != nil {
+				d.fail(item, "stream is given twice; first on line %d", k.stream.pos.Line)
+			}
+			k.stream, k.before = item, len(k.args)
+			continue
+		}
 		a := &argDraft{Arg: &Arg{Pos: item.pos}, node: item}
 		a.present = readKeys(d, item, "an argument", argKeys, map[string]string{
 			"type":  "did you mean dtype?",
@@ -84,6 +91,17 @@ func (d *decoder) args(k *kernelDraft, n *node) {
 	if len(n.items) == 0 {
 		d.fail(n, "kernel %s has no args", k.Name).Hint = "a kernel needs at least one buffer with role out or inout"
 	}
+}
+
+// streamWord stands for a launcher's stream among its arguments.
+const streamWord = "stream"
+
+// isStream reports whether an item of args is the stream, written stream or {name: stream}.
+func (n *node) isStream() bool {
+	if n.kind == mappingKind && len(n.fields) == 1 && n.fields[0].key.text == "name" {
+		n = n.fields[0].value
+	}
+	return n.kind == textKind && n.text == streamWord
 }
 
 // argParts checks which keys of an argument go together.
@@ -116,6 +134,10 @@ func (d *decoder) argParts(a *argDraft) {
 
 // argShape checks what depends on the whole list of arguments and the cell.
 func (d *decoder) argShape(k *kernelDraft) {
+	if k.stream != nil && !k.Launcher && !k.present.guessed["launcher"] {
+		d.fail(k.stream, "stream is for launchers, and %s is none", k.Name).
+			Hint = "add launcher: true if the entry is host code that takes a stream; a kernel is launched on pawl's"
+	}
 	written := false
 	for _, a := range k.args {
 		if a.tensorMap != nil {

@@ -18,6 +18,8 @@ type kernelDraft struct {
 	launches []*launchDraft
 	params   []*node // names of Params, those that are names
 	args     []*argDraft
+	stream   *node   // the place of a launcher's stream among the arguments; nil: first
+	before   int     // arguments before stream
 	unread   bool    // arguments could not all be read
 	configs  []*node // names and globs of top-level configs
 	own      []*Config

@@ -101,7 +101,7 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 		}
 	case CellCUDA:
 		if k.Launcher {
-			d.launcherShape(l)
+			d.launcherShape(k, l)
 			return
 		}
 		d.refuse(l.present, "threads", "give the threads per block as block", "threads is for host kernels, and %s is CUDA", path.Base(k.Source))
@@ -114,12 +114,25 @@ func (d *decoder) launchShape(k *kernelDraft, l *launchDraft) {
 }
 
 // launcherShape refuses what a launcher decides for itself.
-func (d *decoder) launcherShape(l *launchDraft) {
+func (d *decoder) launcherShape(k *kernelDraft, l *launchDraft) {
 	for _, name := range keyNames(launchKeys) {
 		d.refuse(l.present, name, "a launcher gets a stream and makes its own launches", "%s is for kernels, and %s is a launcher", name, l.Entry)
 	}
 	if l.entry != nil && !identifier.MatchString(l.entry.text) {
 		d.fail(l.entry, "the entry of a launcher must be the plain name of an extern \"C\" function, found %s", l.entry.describe())
+	}
+	l.placeStream(k)
+}
+
+// placeStream takes the stream out of the launch's own list of arguments, or has it where the
+// kernel's list has it. An argument that is called stream is none.
+func (l *launchDraft) placeStream(k *kernelDraft) {
+	if l.Launch.Args == nil {
+		l.Stream = k.before
+		return
+	}
+	if at := slices.Index(l.Launch.Args, streamWord); at >= 0 && !slices.Contains(k.argNames(), streamWord) {
+		l.Stream, l.Launch.Args, l.args = at, slices.Delete(l.Launch.Args, at, at+1), slices.Delete(l.args, at, at+1)
 	}
 }
 

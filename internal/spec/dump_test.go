@@ -27,6 +27,11 @@ func dump(s *Spec) string {
 		if k.Python != "" {
 			fmt.Fprintf(&b, "  python %s framework %q\n", k.Python, k.Framework)
 		}
+		for _, l := range k.Launches {
+			if k.Launcher {
+				fmt.Fprintf(&b, "  launcher %s %q, stream after %d\n", l.Entry, l.Args, l.Stream)
+			}
+		}
 		for _, p := range k.Params {
 			fmt.Fprintf(&b, "  param %s %s\n", p.Name, valueTexts(p.Values))
 		}

@@ -33,14 +33,53 @@ func (k *Kernel) comparePrototypes(source []byte, problems *diag.List) {
 		if p == nil {
 			continue
 		}
-		if k.Launcher {
-			if len(p.Params) == 0 || p.Params[0].Kind.DType != "" {
-				continue // no stream comes first: the compiler says so
-			}
-			p.Params = p.Params[1:]
+		if k.Launcher && !k.takeStream(l, p, problems) {
+			continue
 		}
 		k.contradictions(l, p, problems)
 	}
+}
+
+// takeStream takes the stream out of a launcher's parameters. It returns false where the entry does
+// not take it there, which no compiler would find: pawl calls the entry by its C name.
+func (k *Kernel) takeStream(l *Launch, p *csource.Prototype, problems *diag.List) bool {
+	isStream := func(param csource.Param) bool { return slices.Contains(streamTypes, param.Text) }
+	place := slices.IndexFunc(p.Params, isStream)
+	where := fmt.Sprintf("%s:%d", path.Base(k.Source), p.Line)
+	switch {
+	case place >= 0 && (l.Stream >= len(p.Params) || !isStream(p.Params[l.Stream])):
+		problems.Addf(l.Pos, "pawl passes the stream as parameter %d of %s, which takes it as parameter %d (%s)", l.Stream+1, l.Entry, place+1, where).
+			Hint = "put stream into args at its place: " + k.argsWithStream(l, place)
+		return false
+	case l.Stream >= len(p.Params):
+		problems.Addf(l.Pos, "pawl passes the stream as parameter %d of %s, which takes %s (%s)", l.Stream+1, l.Entry, counted(len(p.Params), "parameter"), where).
+			Hint = streamHint
+		return false
+	}
+	if param := p.Params[l.Stream]; param.Kind.DType != "" && (param.Pointer || !wide(param.Kind.DType)) {
+		problems.Addf(l.Pos, "pawl passes the stream as parameter %d of %s, which takes %s there (%s)", l.Stream+1, l.Entry, param.Text, where).
+			Hint = streamHint
+		return false
+	}
+	if l.Stream >= len(p.Params)-p.Optional {
+		p.Optional--
+	}
+	p.Params = slices.Delete(p.Params, l.Stream, l.Stream+1)
+	return true
+}
+
+// streamTypes are the types of streams in CUDA's headers.
+var streamTypes = []string{"cudaStream_t", "CUstream"}
+
+const streamHint = "a launcher takes a cudaStream_t: first, or where args has the word stream"
+
+// argsWithStream lists a launch's arguments with the stream at a place.
+func (k *Kernel) argsWithStream(l *Launch, place int) string {
+	names := l.Args
+	if names == nil {
+		names = k.argNames()
+	}
+	return strings.Join(slices.Insert(slices.Clone(names), min(place, len(names)), streamWord), ", ")
 }
 
 // macros lists the names that the kernel's params and flags define as macros.
@@ -94,6 +133,9 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// wide reports whether a type can hold an address.
+func wide(t dtype.Type) bool { return !t.Float() && t.Size() == 8 }
+
 // contradicts says what an argument is, where the parameter cannot be that; else "".
 // Addresses may travel as integers and packed elements behind wider unsigned types, so
 // that these are believed; so is the sign of a scalar, which has the same bits.
@@ -102,7 +144,6 @@ func contradicts(p csource.Param, k *Kernel, a *Arg) (what, hint string) {
 		return "", ""
 	}
 	buffer := a.Value == nil
-	wide := func(t dtype.Type) bool { return !t.Float() && t.Size() == 8 }
 	switch {
 	case buffer && !p.Pointer:
 		if p.Kind.DType == "" || wide(p.Kind.DType) {

@@ -86,6 +86,30 @@ func TestContradictedPrototypes(t *testing.T) {
 			"k.cu", "#include <cuda_runtime.h>\nextern \"C\" void f(cudaStream_t stream, const double* in, float* out, int n) {}", inOutN, "    launcher: true\n",
 			"in is f32, and f takes double * there (k.cu:2)",
 		},
+		"a launcher's stream is last": {
+			"k.cu", "extern \"C\" void f(const float* in, float* out, int n, cudaStream_t stream) {}", inOutN, "    launcher: true\n",
+			"pawl passes the stream as parameter 1 of f, which takes it as parameter 4 (k.cu:1)",
+		},
+		"a launcher's args": {
+			"k.cu", "extern \"C\" void f(const float* in, float* out, CUstream stream, int n) {}", inOutN, "    launcher: true\n",
+			"put stream into args at its place: in, out, stream, n",
+		},
+		"a launcher's stream is first": {
+			"k.cu", "extern \"C\" void f(cudaStream_t stream, const float* in, float* out, int n) {}", inOutN + "\nname: stream", "    launcher: true\n",
+			"pawl passes the stream as parameter 4 of f, which takes it as parameter 1",
+		},
+		"a launcher without a stream": {
+			"k.cu", "extern \"C\" void f(const float* in, float* out, int n) {}", inOutN, "    launcher: true\n",
+			"pawl passes the stream as parameter 1 of f, which takes float * there",
+		},
+		"a launcher without room for it": {
+			"k.cu", "extern \"C\" void f(const float* in, float* out, int n) {}", inOutN + "\nname: stream", "    launcher: true\n",
+			"pawl passes the stream as parameter 4 of f, which takes 3 parameters",
+		},
+		"a launcher with its stream second": {
+			"k.cu", "extern \"C\" void f(const double* in, cudaStream_t stream, float* out, int n) {}", strings.Replace(inOutN, "\n", "\nname: stream\n", 1), "    launcher: true\n",
+			"in is f32, and f takes double * there",
+		},
 		"a launcher with too few": {"k.cu", "extern \"C\" void f(cudaStream_t stream, const float* in, float* out) {}", inOutN, "    launcher: true\n", "f gets 3 arguments but takes 2"},
 		"std::size_t":             {"k.cpp", "#include <cstddef>\nextern \"C\" void f(const float *in, float *out, std::size_t n) {}", inOut + "name: n, dtype: f32, value: N", "", "n is f32, and f takes size_t there (k.cpp:2)"},
 		"extern C in a namespace": {"k.cpp", "namespace a { extern \"C\" void f(const double *in, float *out, int n) {} }", inOutN, "", "in is f32, and f takes double * there"},
@@ -174,6 +198,7 @@ func TestHonestPrototypes(t *testing.T) {
 		"long double":                {"k.c", "void f(const long double *in, float *out, int n) {}", as("f64"), ""},
 		"without names":              {"k.c", "void f(const float *, float *, int) {}", inOutN, ""},
 		"a launcher":                 {"k.cu", "extern \"C\" void f(cudaStream_t s, const float *in, float *out, int n) {}", inOutN, "    launcher: true\n"},
+		"a launcher's last stream":   {"k.cu", "extern \"C\" void f(const float *in, float *out, int n, cudaStream_t s = 0) {}", inOutN + "\nname: stream", "    launcher: true\n"},
 		"a launcher's void stream":   {"k.cu", "extern \"C\" void f(void *s, const float *in, float *out, int n) {}", inOutN, "    launcher: true\n"},
 		"a launcher's macro":         {"k.cu", "#define STREAM cudaStream_t s\nextern \"C\" void f(STREAM, const double *in, float *out, int n) {}", inOutN, "    launcher: true\n"},
 		"some arguments of a launch": {"k.c", "void f(float *out, const float *in) {}", inOut[:len(inOut)-1], "    launches:\n      - {entry: f, args: [out, in]}\n"},
@@ -182,6 +207,14 @@ func TestHonestPrototypes(t *testing.T) {
 			"name: m, tensor_map: {of: in, box: [16]}\n" + inOut[:len(inOut)-1], "",
 		},
 		"not C at all": {"k.c", "\x00\xff{{{((( f( ) {", inOutN, ""},
+		"an argument called stream": {
+			"k.cu", "extern \"C\" void f(cudaStream_t s, const float *in, float *out, int n) {}",
+			strings.Replace(inOutN, "name: in", "name: stream", 1), "    launcher: true\n",
+		},
+		"a launcher's launches": {
+			"k.cu", "extern \"C\" void f(const float *in, cudaStream_t s, int n) {}\nextern \"C\" void g(cudaStream_t s, float *out) {}", inOutN,
+			"    launcher: true\n    launches: [{entry: f, args: [in, stream, n]}, {entry: g, args: [out]}]\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := declared(t, c.file, c.source, c.args, c.more); err != nil {

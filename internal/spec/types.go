@@ -88,6 +88,7 @@ type Launch struct {
 	Entry   string
 	Pos     diag.Pos
 	Args    []string // names of Kernel.Args in the entry's order; nil means all of them in file order
+	Stream  int      // of a launcher: how many of Args its entry takes before the stream
 	Grid    []*Formula
 	Block   []*Formula
 	Cluster []*Formula

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"strings"
 	"time"
 
 	"pawl/internal/oracle"
@@ -19,6 +21,21 @@ type Cell struct {
 	seed   uint64 // of the run, which the cell does not get
 
 	OnDevice bool // its loaded code runs on a GPU
+
+	// Signature is how a launcher's entry is called, in C: a crash in the first call shows it.
+	Signature string
+	launched  bool // a launch has returned
+}
+
+// firstCall adds the signature to a crash in the cell's first launches: an entry that expects
+// other parameters crashes there.
+func (c *Cell) firstCall(err error) error {
+	failed, ok := errors.AsType[*Failed](err)
+	if ok && failed.Cause == result.CauseCrash && !c.launched && c.Signature != "" {
+		failed.Hint = strings.TrimPrefix(failed.Hint+"; ", "; ") + "pawl called " + c.Signature + ": compare it with the source"
+	}
+	c.launched = c.launched || err == nil
+	return err
 }
 
 // Upload makes sure that the worker holds data and returns its hash.
@@ -94,7 +111,7 @@ func (c *Cell) Sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, er
 	}
 	reply := &wire.SampleReply{}
 	frame, err := c.client.call(ctx, wire.OpSample, m, nil, deadline(m.DeadlineS), reply)
-	if err != nil {
+	if c.firstCall(err) != nil {
 		return nil, err
 	}
 	if reply.Batch != 0 {
@@ -109,14 +126,16 @@ func (c *Cell) Sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, er
 // Run launches back to back; the reply has the worker's own time of it.
 func (c *Cell) Run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	m.Cell = c.id
-	return ask[wire.RunReply](ctx, c, wire.OpRun, m, m.DeadlineS)
+	reply, err := ask[wire.RunReply](ctx, c, wire.OpRun, m, m.DeadlineS)
+	return reply, c.firstCall(err)
 }
 
 // Produce launches once on the data of a batch; the worker keeps the outputs.
 func (c *Cell) Produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply, error) {
 	m.Cell = c.id
 	_, m.Batch = oracle.ForCell(c.seed, m.Batch)
-	return ask[wire.ProduceReply](ctx, c, wire.OpProduce, m, m.DeadlineS)
+	reply, err := ask[wire.ProduceReply](ctx, c, wire.OpProduce, m, m.DeadlineS)
+	return reply, c.firstCall(err)
 }
 
 // Judge compares outputs that the worker keeps; the cell is an oracle's.

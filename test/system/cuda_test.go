@@ -79,6 +79,37 @@ func cudaKernel(name, entry string, more ...string) string {
 	return "  " + name + ":\n    " + strings.Join(lines, "\n    ") + "\n"
 }
 
+// Launchers take the stream where args has it. One that is called with other parameters than it
+// takes crashes, and the row has the signature that pawl called.
+func TestCUDALauncherStream(t *testing.T) {
+	t.Parallel()
+	launcher := func(name, entry string, args ...string) string {
+		return "  " + name + ": {source: launcher.cu, launcher: true, entry: " + entry + ", oracle: {elementwise: 2 * x}, args: [" + strings.Join(args, ", ") + "]}\n"
+	}
+	const x, y, n = "{name: x, dtype: f32, shape: [N]}", "{name: y, dtype: f32, shape: [N], role: out}", "{name: n, dtype: i32, value: N}"
+	p := newCUDAProject(t, launcher("last", "stream_last", x, y, n, "stream")+launcher("second", "stream_second", x, "{name: stream}", y, n)+
+		launcher("shifted", "hidden", x, y, n))
+	source, err := os.ReadFile("testdata/launcher.cu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write("launcher.cu", string(source))
+	report, _ := p.bench("--budget", "100ms")
+	for _, name := range []string{"last", "second"} {
+		row := rowOf(t, report, name)
+		if row.Fault != nil {
+			t.Errorf("%s: %+v", name, row.Fault)
+		} else if got := row.Timing.Stats.Median; got < 300e-6 || got > 303e-6 {
+			t.Errorf("%s takes %g s", name, got)
+		}
+	}
+	fault := rowOf(t, report, "shifted").Fault
+	const called = "pawl called void hidden(cudaStream_t stream, const float *x, float *y, int32_t n)"
+	if fault == nil || fault.Cause != result.CauseCrash || !strings.Contains(fault.Hint, called) {
+		t.Errorf("%+v; want a crash whose hint has %q", fault, called)
+	}
+}
+
 // A whole bench: compiled, verified, measured in cells of both devices.
 func TestCUDABench(t *testing.T) {
 	t.Parallel()
