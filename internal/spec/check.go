@@ -287,13 +287,19 @@ func (k *Kernel) Variables() []string {
 	return k.variables(slices.DeleteFunc(k.formulas(), func(f *Formula) bool { return f == k.Work.Flops || f == k.Work.Bytes }))
 }
 
-// Sizes returns the config variables that the shapes of buffers are made of.
+// Sizes returns the config variables that the shapes of buffers are made of. Those of symbols are
+// not among them: the source has the sizes of its variables.
 func (k *Kernel) Sizes() []string {
-	var shapes []*Formula
+	var shapes, fixed []*Formula
 	for _, a := range k.Args {
-		shapes = append(shapes, a.Shape...)
+		if a.Symbol != "" {
+			fixed = append(fixed, a.Shape...)
+		} else {
+			shapes = append(shapes, a.Shape...)
+		}
 	}
-	return k.variables(shapes)
+	held := k.variables(fixed)
+	return slices.DeleteFunc(k.variables(shapes), func(name string) bool { return slices.Contains(held, name) })
 }
 
 func (k *Kernel) variables(formulas []*Formula) []string {

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"cmp"
+	"path"
 	"strings"
 
 	"pawl/internal/diag"
@@ -38,6 +39,14 @@ var argKeys = []key[argDraft]{
 	{"role", (*decoder).role},
 	{"init", (*decoder).init},
 	{"tensor_map", (*decoder).tensorMap},
+	{"symbol", func(d *decoder, a *argDraft, n *node) {
+		text, ok := d.text(n, "the name of a __constant__ or __device__ variable")
+		if ok && !identifier.MatchString(text) {
+			d.fail(n, "%s is not the name of a variable", quote(text)).
+				Hint = "write the name as the compiled module has it; that of a variable in a namespace is mangled: a::b is _ZN1a1bE"
+		}
+		a.Symbol = text
+	}},
 }
 
 // label names the argument in messages, also when its name comes last in the
@@ -143,6 +152,7 @@ func (d *decoder) argShape(k *kernelDraft) {
 		if a.tensorMap != nil {
 			d.tensorMapShape(k, a)
 		}
+		d.symbolShape(k, a)
 		written = written || a.Role.Written()
 		if f, ok := a.present.fields["dtype"]; ok && k.Cell == CellHost && a.Value != nil && a.DType.Float() && a.DType.Size() < 4 {
 			d.fail(f.value, "%s: scalars of type %s cannot be passed to host functions", a.label(), a.DType).Hint = "use f32"
@@ -153,6 +163,21 @@ func (d *decoder) argShape(k *kernelDraft) {
 			Hint = "give the buffer it writes role: out"
 	}
 	d.launchArgs(k)
+}
+
+// symbolShape refuses a symbol where pawl does not load the module that has it.
+func (d *decoder) symbolShape(k *kernelDraft, a *argDraft) {
+	const only = "symbols are for CUDA kernels, and %s "
+	switch {
+	case k.Cell == CellHost:
+		d.refuse(a.present, "symbol", "", only+"runs on the host", path.Base(k.Source))
+	case k.Cell == CellPython:
+		d.refuse(a.present, "symbol", "", only+"is a Python function", k.Python)
+	case k.Launcher:
+		d.refuse(a.present, "symbol", "host code can call cudaMemcpyToSymbol", "%s is a symbol, and a launcher fills its own", a.label())
+	case a.Role == RoleScratch:
+		d.refuse(a.present, "symbol", "leave it out: pawl restores the variables of a module before every launch", "%s is a symbol with role scratch", a.label())
+	}
 }
 
 // dtypeAliases are the names other systems use.

@@ -165,12 +165,15 @@ func (d *decoder) launchArgs(k *kernelDraft) {
 		}
 		for _, n := range l.args {
 			used[n.text] = true
-			if !slices.Contains(names, n.text) {
+			if at := slices.Index(names, n.text); at >= 0 && k.Args[at].Symbol != "" {
+				d.fail(n, "%s is a symbol, which no launch passes", n.text).Hint = "remove it here: every launch finds it in its module"
+			} else if at < 0 {
 				d.fail(n, "kernel %s has no argument %s", k.Name, quote(n.text)).Hint = diag.Meant(n.text, names)
 			}
 		}
 	}
-	for _, a := range k.args { // a buffer may be reached through its tensor map alone
+	for _, a := range k.args { // a buffer may be reached through its tensor map alone, and a symbol is its module's
+		used[a.Name] = used[a.Name] || a.Symbol != ""
 		if a.TensorMap != nil && used[a.Name] {
 			used[a.TensorMap.Of] = true
 		}

@@ -82,7 +82,7 @@ func (d *decoder) tensorMap(a *argDraft, n *node) {
 
 // tensorMapParts refuses what a tensor map takes from its buffer.
 func (d *decoder) tensorMapParts(a *argDraft) {
-	for _, name := range []string{"dtype", "shape", "value", "role", "init"} {
+	for _, name := range []string{"dtype", "shape", "value", "role", "init", "symbol"} {
 		d.refuse(a.present, name, "a tensor map is a separate parameter; its buffer is another argument", "%s has both tensor_map and %s", a.label(), name)
 	}
 }
@@ -104,6 +104,9 @@ func (d *decoder) tensorMapShape(k *kernelDraft, a *argDraft) {
 	}
 	var buffers []string
 	for _, other := range k.args {
+		if other.Symbol != "" { // its address is its module's
+			continue
+		}
 		if other.Name == m.Of && other.Shape != nil {
 			if m.Fill == "nan" && (!other.DType.Float() || other.DType.Size() == 1) {
 				d.fail(m.fill, "fill: nan needs f16, bf16, f32 or f64, and %s is %s", other.Name, other.DType)

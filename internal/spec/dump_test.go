@@ -64,6 +64,9 @@ func dump(s *Spec) string {
 				fmt.Fprintf(&b, "    launch %+v\n", l)
 			}
 			for _, a := range in.Args {
+				if a.Symbol != "" {
+					fmt.Fprintf(&b, "    symbol %s:\n", a.Symbol)
+				}
 				if a.Buffer {
 					fmt.Fprintf(&b, "    buffer %s %s %v %d B %s %s%v\n", a.Name, a.DType, a.Shape, a.Bytes, a.Role, a.Init.Kind, a.Init.Args)
 				} else if a.TensorMap != nil {

@@ -50,6 +50,7 @@ type InstanceArg struct {
 	Init     Init          // buffers
 	Scalar   formula.Value // scalars: an integer or a float, as DType is
 
+	Symbol    string // as in Arg
 	TensorMap *InstanceTensorMap
 }
 
@@ -78,9 +79,11 @@ func (v Variant) At(c *Config) (*Instance, error) {
 	r := &resolver{scope: both{v, c}}
 	in := &Instance{Variant: v, Config: c}
 	index := map[string]int{}
-	all := make([]int, len(v.Kernel.Args))
+	var all []int // that an entry takes
 	for i, a := range v.Kernel.Args {
-		index[a.Name], all[i] = i, i
+		if index[a.Name] = i; a.Symbol == "" {
+			all = append(all, i)
+		}
 		arg := r.arg(a)
 		if sum, carry := bits.Add64(uint64(in.Footprint), uint64(arg.Bytes), 0); carry != 0 || sum > math.MaxInt64 {
 			r.fail(a.Shape[0], "makes the buffers larger than 64 bits can count")
@@ -192,7 +195,7 @@ func (r *resolver) amount(f *Formula) float64 {
 }
 
 func (r *resolver) arg(a *Arg) InstanceArg {
-	arg := InstanceArg{Name: a.Name, DType: a.DType}
+	arg := InstanceArg{Name: a.Name, DType: a.DType, Symbol: a.Symbol}
 	if a.TensorMap != nil {
 		return arg
 	}
@@ -265,6 +268,9 @@ func (in *Instance) Identity(code string) string {
 	for _, a := range in.Args {
 		if byName {
 			fmt.Fprintf(h, "name %q\n", a.Name)
+		}
+		if a.Symbol != "" {
+			fmt.Fprintf(h, "symbol %q\n", a.Symbol)
 		}
 		if a.Buffer {
 			fmt.Fprintf(h, "buffer %s %v %s\n", a.DType, a.Shape, a.Role)

@@ -100,7 +100,7 @@ func (k *Kernel) macros() []string {
 
 // contradictions reports where a launch's arguments cannot be the function's.
 func (k *Kernel) contradictions(l *Launch, p *csource.Prototype, problems *diag.List) {
-	args := k.Args
+	args := slices.DeleteFunc(slices.Clone(k.Args), func(a *Arg) bool { return a.Symbol != "" })
 	if l.Args != nil {
 		args = nil
 		for _, name := range l.Args {

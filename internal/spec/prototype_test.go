@@ -207,6 +207,9 @@ func TestHonestPrototypes(t *testing.T) {
 			"name: m, tensor_map: {of: in, box: [16]}\n" + inOut[:len(inOut)-1], "",
 		},
 		"not C at all": {"k.c", "\x00\xff{{{((( f( ) {", inOutN, ""},
+		"a symbol among the arguments": {
+			"k.cu", "__constant__ float c[4];\n__global__ void f(const float *in, float *out, int n) {}", "name: c, dtype: f32, shape: [4], symbol: c\n" + inOutN, "",
+		},
 		"an argument called stream": {
 			"k.cu", "extern \"C\" void f(cudaStream_t s, const float *in, float *out, int n) {}",
 			strings.Replace(inOutN, "name: in", "name: stream", 1), "    launcher: true\n",

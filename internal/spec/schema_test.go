@@ -98,7 +98,7 @@ var beyondSchema = strings.Fields(`
 	constraint_config_variable constraint_default constraint_division constraint_not_boolean entry_cuda_wrong
 	entry_host_template formula_[abdeopsu]* formula_no_configs grid_values init_types kernel_configs_glob
 	kernel_configs_unknown launch_cuda_threads launch_host_grid launch_missing launch_no_block
-	launches_unused_argument oracle_elementwise_[cfinop]* oracle_kernel python_launch python_params stream scalar_half_range scalars shape_* tensor_map_[bcnv]* threads too_many_keys
+	launches_unused_argument oracle_elementwise_[cfinop]* oracle_kernel python_launch python_params stream symbol scalar_half_range scalars shape_* tensor_map_[bcnv]* threads too_many_keys
 	requires requires_config tolerance_rival_oracle tolerance_rival_self tolerance_zero
 	too_many_items work_negative`)
 

@@ -116,7 +116,7 @@ func (r Role) Read() bool { return r == RoleIn || r == RoleInOut }
 // Written reports whether such an argument is an output.
 func (r Role) Written() bool { return r == RoleOut || r == RoleInOut }
 
-// Arg is a buffer (Shape set), a scalar (Value set) or a tensor map.
+// Arg is a buffer (Shape set), a scalar (Value set) or a tensor map. A buffer or scalar may be a symbol.
 type Arg struct {
 	Name  string
 	Pos   diag.Pos
@@ -126,6 +126,7 @@ type Arg struct {
 	Init  Init       // buffer
 	Value *Formula   // scalar
 
+	Symbol    string // a __constant__ or __device__ variable of the source that holds it, in place of a parameter; "": none
 	TensorMap *TensorMap
 
 	dtypeAt    diag.Pos // of the dtype's name

@@ -108,7 +108,8 @@ func (a *answerer) match() (*wire.Prepare, error) {
 				"its %s is %s%v, the kernel's %s is %s%v", its.Name, its.DType, its.Shape, mine.Name, mine.DType, mine.Shape)
 		}
 		arg := &problem.Args[from]
-		arg.Init, arg.Params, arg.Draws = a.bench.problem.Args[to].Init, a.bench.problem.Args[to].Params, to+1
+		given := a.bench.problem.Args[to]
+		arg.Init, arg.Params, arg.Draws, arg.Shared = given.Init, given.Params, to+1, given.Shared
 	}
 	a.outputs, err = pair(theirs, ours, spec.Role.Written)
 	if err != nil {

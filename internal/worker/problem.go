@@ -20,7 +20,10 @@ func Problem(in *spec.Instance, symbols []string) wire.Prepare {
 		}
 	}
 	for _, arg := range in.Args {
-		a := wire.Arg{Name: arg.Name, DType: string(arg.DType), Buffer: arg.Buffer}
+		a := wire.Arg{Name: arg.Name, DType: string(arg.DType), Buffer: arg.Buffer, Shared: arg.Symbol != ""}
+		if cuda {
+			a.Symbol = arg.Symbol
+		}
 		if arg.Buffer {
 			a.Shape = arg.Shape
 			a.Count, a.Role, a.Init, a.Params = arg.Elements, string(arg.Role), arg.Init.Kind, arg.Init.Args

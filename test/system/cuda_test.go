@@ -224,15 +224,7 @@ func TestCUDACheck(t *testing.T) {
 	}
 	p := newCUDAProject(t, "")
 	p.write("pawl.yaml", describe(func(int) string { return "scale" }))
-	p.env = append(p.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
-	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"}, {"commit", "--quiet", "-m", "first"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir, cmd.Env = p.dir, p.env
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	p.commitAll()
 	p.write("pawl.yaml", describe(func(i int) string { return changes[i].entry }))
 	got := p.run("check", "--json", "--budget", "200ms", "--timeout", "1s")
 	report, err := result.Decode([]byte(got.stdout))
@@ -255,5 +247,64 @@ func TestCUDACheck(t *testing.T) {
 		if again != (want.entry == "endless") {
 			t.Errorf("%s (%s): it was verified again: %t", row.Name(), want.entry, again)
 		}
+	}
+}
+
+// commitAll makes a repository of the project with one commit.
+func (p *project) commitAll() {
+	p.t.Helper()
+	p.env = append(p.env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com")
+	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"}, {"commit", "--quiet", "-m", "first"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = p.dir, p.env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			p.t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
+// A whole check of kernels that read a symbol: the oracles know its data, also in timed samples.
+func TestCUDASymbols(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	symbolKernel := func(name, entry, oracle, symbol string) string {
+		return fmt.Sprintf("  %s: {source: fake.cu, entry: %s, launch: {grid: 16, block: 256}, oracle: %s, args: [{name: x, dtype: f32, shape: [N]}, "+
+			"{name: y, dtype: f32, shape: [N], role: out}, {name: n, dtype: i32, value: N}, {name: f, dtype: f32, shape: [4096], symbol: %s}]}\n", name, entry, oracle, symbol)
+	}
+	const formula, host = "{elementwise: 2 * x + f}", "{kernel: reference}"
+	describe := func(entry, wrong, symbol string) string {
+		return "version: 1\nkernels:\n" + symbolKernel("elementwise", entry, formula, "filter") + symbolKernel("kernel", entry, host, "filter") +
+			symbolKernel("wrong", wrong, formula, "filter") + symbolKernel("missing", "filtered", formula, symbol) +
+			"  reference: {source: reference.c, entry: reference, args: [{name: x, dtype: f32, shape: [N]}, {name: f, dtype: f32, shape: [4096]}, " +
+			"{name: y, dtype: f32, shape: [N], role: out}, {name: n, dtype: i32, value: N}]}\nconfigs: {c: {N: 4096}}\n"
+	}
+	p := newCUDAProject(t, "")
+	p.write("reference.c", "void reference(const float *x, const float *f, float *y, int n) { for (int i = 0; i < n; i++) y[i] = 2 * x[i] + f[i]; }\n")
+	p.write("pawl.yaml", describe("filtered", "filtered", "filter"))
+	p.commitAll()
+	p.write("pawl.yaml", describe("other_filtered", "wrong_filtered", "filtre"))
+	got := p.run("check", "--json", "--budget", "200ms")
+	report, err := result.Decode([]byte(got.stdout))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, got.stderr)
+	}
+	for name, want := range map[string]result.Verdict{
+		"elementwise": result.Maintained, "kernel": result.Maintained, "wrong": result.Incorrect, "missing": result.Broken, "reference": result.Unchanged,
+	} {
+		if row := rowOf(t, report, name); row.Verdict != want {
+			t.Errorf("%s: %s, want %s: %+v %+v", name, row.Verdict, want, row.Fault, row.Reasons)
+		}
+	}
+	for _, name := range []string{"elementwise", "kernel"} {
+		v := rowOf(t, report, name).Verification
+		if v == nil || !slices.ContainsFunc(v.Cases, func(c *result.Case) bool { return c.Lane == result.TimedLane }) {
+			t.Errorf("%s: no timed sample was verified: %+v", name, v)
+		}
+	}
+	if fault := rowOf(t, report, "missing").Fault; fault == nil || fault.Cause != result.CauseNoEntry || !strings.Contains(fault.Hint, "it has: filter") {
+		t.Errorf("%+v", fault)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"pawl/internal/native/cuda/cubin"
 )
@@ -63,6 +64,30 @@ func Segments(image []byte) ([]Segment, error) {
 		found = append(found, s)
 	}
 	return found, nil
+}
+
+// Symbols lists the __device__ and __constant__ variables of a cubin, without those that are
+// internal to a translation unit: older NVRTCs bring dozens along.
+func Symbols(image []byte) ([]string, error) {
+	file, err := cubin.Open(image)
+	if err != nil {
+		return nil, fmt.Errorf("read the cubin: %w", err)
+	}
+	symbols, err := file.Symbols()
+	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
+		return nil, fmt.Errorf("read the cubin's symbols: %w", err)
+	}
+	var names []string
+	for _, symbol := range symbols {
+		if int(symbol.Section) >= len(file.Sections) || elf.ST_TYPE(symbol.Info) != elf.STT_OBJECT || symbol.Size == 0 || strings.Contains(symbol.Name, "_INTERNAL_") {
+			continue
+		}
+		if section := file.Sections[symbol.Section].Name; strings.HasPrefix(section, ".nv.global") || section == ".nv.constant3" {
+			names = append(names, symbol.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // Span is a piece of a module's memory.

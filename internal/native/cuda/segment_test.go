@@ -230,3 +230,22 @@ func FuzzSegments(f *testing.F) {
 		_, _ = cuda.KernelNames(image)
 	})
 }
+
+// Symbols are variables of both memories, whoever compiled them.
+func TestSymbols(t *testing.T) {
+	names, err := cuda.Symbols(read(t, "testdata/globals.cubin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"coefficients", "counter", "odd", "pointer", "table"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not among %v", name, names)
+		}
+	}
+	if slices.Contains(names, "remember") {
+		t.Errorf("a kernel is among %v", names)
+	}
+	if _, err := cuda.Symbols([]byte("no cubin")); err == nil {
+		t.Error("no cubin has symbols")
+	}
+}

@@ -92,10 +92,11 @@ func (c *cudaCell) restoreGlobals(code *cudaCode) error {
 	return nil
 }
 
-// retained reports whether a launch has left something in its module's variables.
-func (c *cudaCell) retained(code *cudaCode) (bool, error) {
+// retained reports whether a launch has left something in its module's variables, other than those
+// that are its arguments.
+func (c *cudaCell) retained(side *cudaSide) (bool, error) {
 	const part = 4 << 20
-	for _, g := range code.globals {
+	for _, g := range side.globals {
 		was, is := make([]byte, min(part, g.live.Bytes)), make([]byte, min(part, g.live.Bytes))
 		for at := uint64(0); at < g.live.Bytes; at += part {
 			size, offset := min(part, g.live.Bytes-at), cuda.DevicePtr(at)
@@ -104,6 +105,10 @@ func (c *cudaCell) retained(code *cudaCode) (bool, error) {
 			}
 			if err := c.driver.CopyToHost(is[:size], g.live.At+offset, c.stream); err != nil {
 				return false, err
+			}
+			for _, s := range side.symbols {
+				s.blank(g.live.At+offset, was[:size])
+				s.blank(g.live.At+offset, is[:size])
 			}
 			if !bytes.Equal(was[:size], is[:size]) {
 				return true, nil
@@ -135,6 +140,9 @@ func (c *cudaCell) renew(side *cudaSide) error {
 	}
 	if err == nil {
 		side.module, err = c.driver.LoadModule(side.image)
+	}
+	if err == nil {
+		err = c.findSymbols(side)
 	}
 	for i := 0; err == nil && i < len(side.problem.sets); i++ {
 		_, err = c.addCalls(side, side.problem.sets[i])

@@ -11,7 +11,10 @@ import (
 
 // leave copies the outputs of a launch on a set of arguments to where the worker will take them
 // from.
-func (c *cudaCell) leave(set *argSet, folder string) ([]wire.Left, error) {
+func (c *cudaCell) leave(side *cudaSide, set *argSet, folder string) ([]wire.Left, error) {
+	if err := c.collectSymbols(side, set); err != nil {
+		return nil, err
+	}
 	var out []wire.Left
 	for _, b := range set.present {
 		if !written(b.arg) {
@@ -68,9 +71,9 @@ func (p *problem) inPlace() bool {
 }
 
 // keep leaves the outputs of a sample, and records their data.
-func (c *cudaCell) keep(set *argSet, m *wire.Sample, reply *wire.Sampled) error {
+func (c *cudaCell) keep(side *cudaSide, set *argSet, m *wire.Sample, reply *wire.Sampled) error {
 	var err error
-	if reply.Kept, err = c.leave(set, m.Outputs); err != nil {
+	if reply.Kept, err = c.leave(side, set, m.Outputs); err != nil {
 		return err
 	}
 	if set.batch != m.Batch {
@@ -91,10 +94,10 @@ func (c *cudaCell) produce(m *wire.Produce) (*wire.Produced, error) {
 		err = c.trespass()
 	}
 	if err == nil {
-		reply.Retained, err = c.retained(&side.cudaCode)
+		reply.Retained, err = c.retained(side)
 	}
 	if err == nil {
-		reply.Outputs, err = c.leave(set, m.Outputs)
+		reply.Outputs, err = c.leave(side, set, m.Outputs)
 	}
 	if err != nil {
 		return nil, faultOf(err)

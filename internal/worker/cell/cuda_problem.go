@@ -25,7 +25,10 @@ type problem struct {
 	sums  cuda.DevicePtr // hashes of the inputs, a word each
 	zones cuda.DevicePtr // copies of all red zones, for inspection
 	want  []byte         // expected hashes
-	moved bool           // inputs have changed since want was computed
+
+	shadow cuda.DevicePtr // copy of a symbol, for inspection; 0: there is none
+
+	moved bool // inputs have changed since want was computed
 }
 
 // argSet is one copy of a problem's arguments. Launches rotate over several, so that none finds its
@@ -89,6 +92,9 @@ func (c *cudaCell) allocate(p *problem) error {
 	if p.most > 0 {
 		count = min(count, p.most)
 	}
+	if slices.ContainsFunc(p.args, func(a wire.Arg) bool { return a.Symbol != "" && written(a) }) {
+		count = 1 // all launches write the same variable
+	}
 	for range count {
 		set, err := c.newSet(p)
 		if err != nil {
@@ -100,7 +106,18 @@ func (c *cudaCell) allocate(p *problem) error {
 	if p.sums, err = c.alloc(p, uint64(8*max(1, len(p.inputs())))); err != nil {
 		return err
 	}
-	p.zones, err = c.alloc(p, uint64(redZone*max(1, len(p.redZones()))))
+	if p.zones, err = c.alloc(p, uint64(redZone*max(1, len(p.redZones())))); err != nil {
+		return err
+	}
+	largest := uint64(0)
+	for _, b := range p.sets[0].present {
+		if b.arg.Symbol != "" {
+			largest = max(largest, b.size)
+		}
+	}
+	if largest > 0 {
+		p.shadow, err = c.alloc(p, largest)
+	}
 	return err
 }
 

@@ -3,7 +3,7 @@ package cell
 import "pawl/internal/native/cuda"
 
 // restore brings memory into the state that a side's next launches start from: the variables of its
-// module, and the arguments that they will work on.
+// module, the arguments that they will work on, and those of them that are symbols.
 func (c *cudaCell) restore(side *cudaSide, launches int) error {
 	if err := c.restoreGlobals(&side.cudaCode); err != nil {
 		return err
@@ -14,7 +14,7 @@ func (c *cudaCell) restore(side *cudaSide, launches int) error {
 			return err
 		}
 	}
-	return nil
+	return c.fillSymbols(side, side.problem.sets[first])
 }
 
 // upcoming returns the sets of arguments that the next sample of this many launches works on.

@@ -74,7 +74,7 @@ func (c *cudaCell) samples(m *wire.Sample, sides []*cudaSide, reply *wire.Sample
 		set := side.anyOf(m.Repeat)
 		took, err := c.timed(side, i, m)
 		if err == nil && i+1 == m.Keep && set >= 0 && !m.Dry {
-			err = c.keep(side.problem.sets[set], m, reply)
+			err = c.keep(side, side.problem.sets[set], m, reply)
 		}
 		if err != nil {
 			return err

@@ -85,6 +85,9 @@ func (c *cudaCell) firstLaunch(side *cudaSide) error {
 	if err := c.driver.Synchronize(); err != nil {
 		return err
 	}
+	if err := c.collectSymbols(side, set); err != nil {
+		return err
+	}
 	after, _, err := c.hashOutputs(set, c.stream)
 	if err != nil {
 		return err

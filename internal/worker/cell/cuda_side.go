@@ -17,6 +17,7 @@ type cudaSide struct {
 
 	problem  *problem
 	launches []wire.Launch
+	symbols  []symbol
 	calls    [][]*cuda.Call // for each set of the problem's arguments
 	next     int            // set of the next launch
 	hot      bool           // launches stay on one set, which the caches then hold
@@ -119,6 +120,9 @@ func (c *cudaCell) equip(side *cudaSide, m *wire.Prepare) (*wire.Prepared, error
 	side.launches = m.Launches
 	if side.launcher == 0 && len(side.launches) == 0 {
 		return nil, result.Faultf(result.CauseProtocol, "a problem without launches")
+	}
+	if err := c.findSymbols(side); err != nil {
+		return nil, err
 	}
 	reply := &wire.Prepared{Sets: len(side.problem.sets)}
 	for _, set := range side.problem.sets {

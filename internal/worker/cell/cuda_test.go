@@ -132,6 +132,37 @@ func startCUDA(t *testing.T) *cudaCell {
 	return c
 }
 
+// A launch finds in constant memory what was drawn for it.
+func TestGPUSymbols(t *testing.T) {
+	needHopper(t)
+	c := startCUDA(t)
+	if _, err := c.load(&wire.Load{Path: "../../native/cuda/testdata/globals.cubin"}); err != nil {
+		t.Fatal(err)
+	}
+	found := map[float64]float64{}
+	for _, value := range []float64{5, 8} {
+		args := []wire.Arg{
+			{Name: "found", DType: "f64", Buffer: true, Count: 1, Role: "out"},
+			{Name: "c", DType: "f32", Buffer: true, Count: 4, Role: "in", Init: "constant", Params: []float64{value}, Symbol: "coefficients", Shared: true},
+		}
+		if _, err := c.prepare(&wire.Prepare{Args: args, Launches: launchOf("remember", 0), Seed: 5}); err != nil {
+			t.Fatal(err)
+		}
+		folder := t.TempDir()
+		if _, err := c.produce(&wire.Produce{Outputs: folder}); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.ReadFile(filepath.Join(folder, "0.bin"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[value] = math.Float64frombits(binary.LittleEndian.Uint64(raw))
+	}
+	if found[8]-found[5] != 3 {
+		t.Errorf("with 5 it found %g, with 8 %g", found[5], found[8])
+	}
+}
+
 // Every set holds its own data, after any number of steps, and any write to it is noticed.
 func TestGPUSets(t *testing.T) {
 	c := startCUDA(t)

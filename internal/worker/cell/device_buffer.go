@@ -127,6 +127,11 @@ func (c *cudaCell) trespass() error {
 			return err
 		}
 	}
+	for _, side := range c.sides {
+		if err := c.changedSymbol(side); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

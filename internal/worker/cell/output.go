@@ -78,6 +78,9 @@ func keyOf(seed uint64, number int, arg wire.Arg, batch int) uint64 {
 	if arg.Draws > 0 {
 		number = arg.Draws - 1
 	}
+	if arg.Shared {
+		batch &= 1<<oracle.BatchBits - 1
+	}
 	return oracle.Key(seed, number, batch)
 }
 

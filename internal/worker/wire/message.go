@@ -174,6 +174,9 @@ type Arg struct {
 	Value  string    `json:"value,omitempty"`  // of a scalar, in decimal
 	Draws  int       `json:"draws,omitempty"`  // its data is that of argument number Draws−1; 0: of its own number
 
+	Symbol string `json:"symbol,omitempty"` // variable of the module that holds it; no launch passes it; cuda
+	Shared bool   `json:"shared,omitempty"` // its data is the same in all copies of the arguments
+
 	TensorMap *TensorMap `json:"tensor_map,omitempty"` // instead of a buffer or scalar; cuda
 }
 

@@ -24,3 +24,13 @@ KERNEL(changes_input, 8, 8, 4) { ARG(float *, 0)[3] = 1; return twice(args, l); 
 KERNEL(nothing, 8, 8, 4) { return 0; }
 KERNEL(endless, 8, 8, 4) { for (;;) pause(); }
 KERNEL_WITH(heavy_scale, 64, 255, 8, 8, 4) { return twice(args, l); }
+
+DEVICE_CONSTANT float filter[4096];
+static int filtered_with(void **args, struct launch *l) {
+	for (int i = 0; i < ARG(int, 2); i++) ARG(float *, 1)[i] = 2 * ARG(float *, 0)[i] + filter[i];
+	l->took = 300000;
+	return 0;
+}
+KERNEL(filtered, 8, 8, 4) { return filtered_with(args, l); }
+KERNEL(other_filtered, 8, 8, 4) { filtered_with(args, l); l->took += 100; return 0; }
+KERNEL(wrong_filtered, 8, 8, 4) { filtered_with(args, l); ARG(float *, 1)[9] -= filter[9]; return 0; }

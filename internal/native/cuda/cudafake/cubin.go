@@ -13,7 +13,7 @@ import (
 
 // Cubin compiles kernels in C, written with kernel.h, to an image that the fake
 // loads and that pawl takes for a cubin: the machine is CUDA, and variables lie in
-// .nv.global and .nv.global.init at offsets from there.
+// .nv.global, .nv.global.init and .nv.constant3 at offsets from there.
 func Cubin(t testing.TB, source string) []byte {
 	t.Helper()
 	if image, ok := cubins.Load(source); ok {
@@ -81,7 +81,7 @@ func disguise(image []byte) error {
 		if number >= len(file.Sections) {
 			continue
 		}
-		if s := file.Sections[number]; s.Name == ".nv.global" || s.Name == ".nv.global.init" {
+		if s := file.Sections[number]; s.Name == ".nv.global" || s.Name == ".nv.global.init" || s.Name == ".nv.constant3" {
 			value := file.ByteOrder.Uint64(symbol[valueAt:])
 			file.ByteOrder.PutUint64(symbol[valueAt:], value-s.Addr)
 		}

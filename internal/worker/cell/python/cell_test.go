@@ -221,6 +221,11 @@ func TestProduce(t *testing.T) {
 		if diff := cmp.Diff(input(4, 1, 0, 2), p.left(p.produce(1), 1)); diff != "" {
 			t.Fatalf("with the data of argument 4 (-want +got):\n%s", diff)
 		}
+		m.Args[0].Shared = true
+		p.ok(wire.OpPrepare, m, nil)
+		if diff := cmp.Diff(input(4, 1, 0, 2), p.left(p.produce(1+3<<oracle.BatchBits), 1)); diff != "" {
+			t.Fatalf("with the data that all copies have (-want +got):\n%s", diff)
+		}
 	})
 }
 

@@ -43,6 +43,30 @@ DEVICE_INIT float table[64] = {1, 2, 3};
 DEVICE static int hidden;
 KERNEL(remember, 8) { *ARG(float *, 0) = counted++ + table[1]++ + hidden++; return 0; }
 
+// Symbols as arguments: a filter in constant memory, others that kernels can write.
+DEVICE_CONSTANT float filter[1000];
+DEVICE int factor;
+DEVICE float weights[1000];
+DEVICE float result[1000];
+DEVICE int seen;
+KERNEL(filtered, 8, 8, 4) {
+	for (int i = 0; i < ARG(int, 2); i++) ARG(float *, 0)[i] = factor * ARG(float *, 1)[i] + filter[i] + weights[i];
+	l->took = 5000;
+	return 0;
+}
+KERNEL(changes_weights, 8, 8, 4) { filtered_run(args, l); weights[7] += 1; return 0; }
+KERNEL(remembers_beside, 8, 8, 4) { filtered_run(args, l); seen++; return 0; }
+KERNEL(into_symbol, 8, 4) {
+	for (int i = 0; i < ARG(int, 1); i++) result[i] = 2 * ARG(float *, 0)[i];
+	l->took = 5000;
+	return 0;
+}
+KERNEL(in_symbol, 4) {
+	for (int i = 0; i < ARG(int, 0); i++) weights[i] += 1;
+	l->took = 5000;
+	return 0;
+}
+
 // A tile of 4 by 4 floats through its tensor map.
 struct tensor_map { uint64_t at, dims[5], strides[4]; unsigned box[5]; int rank; };
 KERNEL(tile, 128, 8) {

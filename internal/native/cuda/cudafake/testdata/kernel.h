@@ -10,7 +10,7 @@
 //
 // The numbers are the parameters' sizes. It returns 0, the CUresult that ends its
 // context, or NOT_YET when it waits for the host. A __device__ variable is
-// declared with DEVICE (zero at first) or DEVICE_INIT.
+// declared with DEVICE (zero at first) or DEVICE_INIT, a __constant__ one with DEVICE_CONSTANT.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +52,7 @@ struct kernel {
 
 #define DEVICE __attribute__((section(".nv.global")))
 #define DEVICE_INIT __attribute__((section(".nv.global.init")))
+#define DEVICE_CONSTANT __attribute__((section(".nv.constant3")))
 
 extern const struct kernel __start_fake_kernels[] __attribute__((weak, visibility("hidden")));
 extern const struct kernel __stop_fake_kernels[] __attribute__((weak, visibility("hidden")));

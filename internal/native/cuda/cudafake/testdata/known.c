@@ -70,8 +70,9 @@ KERNEL(remember, 8) {
 	unsigned *counter = fake_variable(l->module, "counter");
 	float *table = fake_variable(l->module, "table");
 	char *odd = fake_variable(l->module, "odd");
-	if (!counter || !table || !odd) return ILLEGAL_ADDRESS;
-	*ARG(double *, 0) = *counter + table[7] + odd[2];
+	float *coefficients = fake_variable(l->module, "coefficients");
+	if (!counter || !table || !odd || !coefficients) return ILLEGAL_ADDRESS;
+	*ARG(double *, 0) = *counter + table[7] + odd[2] + coefficients[1];
 	++*counter, ++table[7], ++odd[2];
 	return 0;
 }

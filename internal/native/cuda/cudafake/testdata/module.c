@@ -22,7 +22,7 @@ struct module {
 	void *library; // of an image that was made from C
 	struct function functions[32];
 	struct variable variables[16];
-	address memory[2]; // of its variables
+	address memory[3]; // of its variables
 	int functions_n, variables_n;
 };
 
@@ -48,7 +48,10 @@ static const Elf64_Shdr *segment(const char *image, int n, int *number) {
 	const Elf64_Ehdr *h = (const void *)image;
 	const Elf64_Shdr *s = (const void *)(image + h->e_shoff);
 	const char *names = image + s[h->e_shstrndx].sh_offset;
-	for (int i = 0; i < h->e_shnum; i++) if (!strncmp(names + s[i].sh_name, ".nv.global", 10) && n-- == 0) return *number = i, &s[i];
+	for (int i = 0; i < h->e_shnum; i++) {
+		const char *name = names + s[i].sh_name;
+		if ((!strncmp(name, ".nv.global", 10) || !strcmp(name, ".nv.constant3")) && n-- == 0) return *number = i, &s[i];
+	}
 	return NULL;
 }
 
@@ -74,7 +77,7 @@ static int open_library(struct module *m, size_t size) {
 	if (!list || dlinfo(m->library, RTLD_DI_LINKMAP, &map)) return INVALID_IMAGE;
 	for (int i = 0; list(i); i++) add(m, list(i));
 	const Elf64_Shdr *s;
-	for (int n = 0, unused; n < 2 && (s = segment(m->image, n, &unused)); n++) own_segment(m, n, map->l_addr + s->sh_addr, s->sh_size);
+	for (int n = 0, unused; n < 3 && (s = segment(m->image, n, &unused)); n++) own_segment(m, n, map->l_addr + s->sh_addr, s->sh_size);
 	return 0;
 }
 
@@ -82,7 +85,7 @@ static int open_library(struct module *m, size_t size) {
 static void place_variables(struct module *m) {
 	const Elf64_Ehdr *h = (const void *)m->image;
 	const Elf64_Shdr *all = (const void *)(m->image + h->e_shoff), *s;
-	for (int n = 0, number; n < 2 && (s = segment(m->image, n, &number)); n++) {
+	for (int n = 0, number; n < 3 && (s = segment(m->image, n, &number)); n++) {
 		void *memory = calloc(1, s->sh_size);
 		if (s->sh_type != SHT_NOBITS) memcpy(memory, m->image + s->sh_offset, s->sh_size);
 		own_segment(m, n, (address)memory, s->sh_size);
@@ -140,7 +143,7 @@ int cuModuleLoadDataEx(struct module **made, const char *image, unsigned n, cons
 int cuModuleUnload(struct module *m) {
 	ENTER(true);
 	int code = run_all(current());
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		if (!m->memory[i]) continue;
 		disown(m->memory[i]);
 		if (!m->library) free((void *)m->memory[i]);

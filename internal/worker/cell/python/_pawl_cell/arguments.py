@@ -8,6 +8,8 @@ from .dtype import FLOATS, SIZE
 from .fault import Fault
 from .generator import FILLS, FLOAT_FILLS, f32, key_of
 
+ONE_COPY = (1 << 40) - 1  # the bits of a batch's number; copies of the arguments are counted above them
+
 
 def scalar(arg):
     dtype, text = arg["dtype"], arg.get("value", "")
@@ -133,7 +135,7 @@ class Arguments:
     def fill(self, buffers, batch):
         for b in buffers:
             number = (b.arg.get("draws") or b.number + 1) - 1
-            b.fill(key_of(self.seed, number, batch))
+            b.fill(key_of(self.seed, number, batch & ONE_COPY if b.arg.get("shared") else batch))
 
     def stage(self, batch):
         """Has the data of another batch ready, where there are spare arrays."""
