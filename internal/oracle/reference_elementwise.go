@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/formula"
 )
 
-// pointwise is an elementwise problem: one value for each name of the formula.
+// pointwise is the elementwise problem of one output: one value for each name of the formula.
 type pointwise struct {
 	problem
 	formula *formula.Real
@@ -25,41 +27,104 @@ type source struct {
 	number float64
 }
 
-// CheckElementwise says whether Elementwise understands the expression and the
+// Formula gives the elements of an output.
+type Formula struct {
+	Output     string // argument; "": the only output
+	Expression string
+}
+
+var assignment = regexp.MustCompile(`^\s*([A-Za-z_]\w*)\s*=([^=].*)$`)
+
+// Formulas reads the text of an elementwise oracle: a formula for the only output, or
+// "x = formula; y = formula" for several. No formula contains a semicolon or a single =.
+func Formulas(text string) []Formula {
+	var all []Formula
+	for part := range strings.SplitSeq(text, ";") {
+		one := Formula{Expression: part}
+		if m := assignment.FindStringSubmatch(part); m != nil {
+			one = Formula{Output: m[1], Expression: strings.TrimSpace(m[2])}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// CheckElementwise says whether Elementwise understands the text and the
 // arguments. It needs no Data.
-func CheckElementwise(expression string, args []Value) error {
-	_, err := planElementwise(expression, args)
+func CheckElementwise(text string, args []Value) error {
+	_, err := planElementwise(text, args)
 	return err
 }
 
-// Elementwise computes every element of the one output from the elements at the
-// same place of the inputs, by a formula over the arguments' names in the
+// Elementwise computes every element of the outputs from the elements at the same
+// place of the inputs, by formulas (see Formulas) over the arguments' names in the
 // arithmetic of formula.CompileReal. An input has the output's shape or one element.
 // An inout output takes part with what it holds. The result is as Reference's.
-func Elementwise(expression string, args []Value) (map[int][]byte, error) {
-	e, err := planElementwise(expression, args)
+func Elementwise(text string, args []Value) (map[int][]byte, error) {
+	plans, err := planElementwise(text, args)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkData(); err != nil {
-		return nil, err
+	results := map[int][]byte{}
+	for _, e := range plans {
+		if err := e.checkData(); err != nil {
+			return nil, err
+		}
+		maps.Copy(results, e.allocate())
+		e.compute()
 	}
-	results := e.allocate()
-	e.compute()
 	return results, nil
 }
 
-func planElementwise(expression string, args []Value) (*pointwise, error) {
+// planElementwise makes a plan for every output.
+func planElementwise(text string, args []Value) ([]*pointwise, error) {
+	var outputs []string
+	for _, v := range args {
+		if v.Buffer && (v.Role == "out" || v.Role == "inout") {
+			outputs = append(outputs, v.Name)
+		}
+	}
+	none := &pointwise{problem: problem{reference: "elementwise"}}
+	formulas := Formulas(text)
+	if len(formulas) == 1 && formulas[0].Output == "" {
+		if len(outputs) != 1 {
+			return nil, none.refuse("write a formula for each, as {elementwise: {x: formula, y: formula}}, "+other,
+				"expected one output, found %d: %s", len(outputs), strings.Join(outputs, ", "))
+		}
+		formulas[0].Output = outputs[0]
+	}
+	var plans []*pointwise
+	left := slices.Clone(outputs)
+	for _, f := range formulas {
+		at := slices.Index(left, f.Output)
+		if at < 0 {
+			return nil, none.refuse("write one formula for each of "+strings.Join(outputs, ", "), "%q is for %q, which is no output or has a formula already", f.Expression, f.Output)
+		}
+		left = slices.Delete(left, at, at+1)
+		e, err := planFormula(f, args)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, e)
+	}
+	if len(left) > 0 {
+		return nil, none.refuse("write one formula for each output", "there is no formula for %s", strings.Join(left, ", "))
+	}
+	return plans, nil
+}
+
+// planFormula plans one output.
+func planFormula(f Formula, args []Value) (*pointwise, error) {
 	e := &pointwise{problem: problem{reference: "elementwise", inputs: map[string]*operand{}, outputs: map[string]*operand{}}}
-	expr, err := formula.Parse(expression)
+	expr, err := formula.Parse(f.Expression)
 	if err != nil {
-		return nil, e.explain(expression, err)
+		return nil, e.explain(f.Expression, err)
 	}
 	names := expr.Names()
 	if e.formula, err = expr.CompileReal(names); err != nil {
-		return nil, e.explain(expression, err)
+		return nil, e.explain(f.Expression, err)
 	}
-	var outputs, readable []string
+	var readable []string
 	byName := map[string]*operand{}
 	for i, v := range args {
 		o := &operand{Value: v, index: i}
@@ -68,22 +133,18 @@ func planElementwise(expression string, args []Value) (*pointwise, error) {
 				return nil, err
 			}
 		}
-		if v.Buffer && (v.Role == "out" || v.Role == "inout") {
-			outputs, e.main = append(outputs, v.Name), o
-			e.outputs[v.Name] = o
+		if v.Name == f.Output {
+			e.main, e.outputs[v.Name] = o, o
 		}
 		if !v.Buffer || v.Role == "in" || v.Role == "inout" {
 			readable = append(readable, v.Name)
 			byName[v.Name] = o
 		}
 	}
-	if len(outputs) != 1 {
-		return nil, e.refuse("give one argument role: out or inout, "+other, "expected one output, found %d: %s", len(outputs), strings.Join(outputs, ", "))
-	}
 	for _, name := range names {
 		o := byName[name]
 		if o == nil {
-			return nil, e.refuse("use "+strings.Join(readable, ", "), "%q uses %s, which is not a readable argument", expression, name)
+			return nil, e.refuse("use "+strings.Join(readable, ", "), "%q uses %s, which is not a readable argument", f.Expression, name)
 		}
 		s, err := e.source(o)
 		if err != nil {

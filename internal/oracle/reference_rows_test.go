@@ -2,11 +2,14 @@ package oracle_test
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"pawl/internal/dtype"
+	"pawl/internal/oracle"
 )
 
 func TestSoftmaxByHand(t *testing.T) {
@@ -112,4 +115,39 @@ func TestElementwiseByHand(t *testing.T) {
 		many[i]++
 	}
 	near(t, "many", got, many)
+}
+
+// Several outputs have a formula each, in any order; what one of them is for, another may read as it was.
+func TestElementwiseOutputs(t *testing.T) {
+	args := []oracle.Value{
+		input("x", shape(3), -1, 2, 3), output("low", 3), inout("high", shape(3), 10, 20, 30), input("s", shape(1), 7), output("one", 1),
+	}
+	const text = "high = high + max(x, 0); one = s * 2; low = min(x, 0) + high"
+	if err := oracle.CheckElementwise(text, args); err != nil {
+		t.Fatal(err)
+	}
+	got, err := oracle.Elementwise(text, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int][]float64{1: {9, 20, 30}, 2: {10, 22, 33}, 4: {14}} {
+		values := make([]float64, len(want))
+		oracle.Values(values, oracle.Typed[[]byte]{Data: got[i], Type: dtype.F64}, 0)
+		if !slices.Equal(values, want) {
+			t.Errorf("%s is %v, want %v", args[i].Name, values, want)
+		}
+	}
+	for wrong, says := range map[string]string{
+		"x + 1":                            "expected one output, found 3: low, high, one",
+		"low = x; high = x":                "there is no formula for one",
+		"low = x; low = x; high = x":       `"x" is for "low", which is no output or has a formula already`,
+		"low = x; hi = x; one = s":         `"x" is for "hi"`,
+		"low = x; high = low; one = s":     `"low" uses low, which is not a readable argument`,
+		"low = x; high = x; one = x":       "x is [3], expected [1] as the output one",
+		"low = x == 1; high = x ==; one=s": `"x ==" at character`,
+	} {
+		if err := oracle.CheckElementwise(wrong, args); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v; want %q", wrong, err, says)
+		}
+	}
 }

@@ -16,11 +16,7 @@ var Oracles = []string{"attention", "attention_causal", "gemm", "layernorm", "ma
 
 var oracleKeys = []key[Oracle]{
 	{"kernel", func(d *decoder, o *Oracle, n *node) { o.Kernel, _ = d.text(n, "the name of a kernel") }},
-	{"elementwise", func(d *decoder, o *Oracle, n *node) {
-		if o.formula = d.one(n, "elementwise"); o.formula != nil {
-			o.Elementwise = o.formula.Text
-		}
-	}},
+	{"elementwise", (*decoder).elementwiseOracle},
 	{"python", (*decoder).pythonOracle},
 }
 
@@ -68,13 +64,43 @@ func (d *decoder) oracle(k *kernelDraft, n *node) {
 	}
 }
 
-// elementwise checks the formula of an oracle, whose names are arguments that
+// outputFormula is the formula of one output.
+type outputFormula struct {
+	*Formula
+	output *node // its name; nil: the only output
+}
+
+// elementwiseOracle reads a formula, or one for each output.
+func (d *decoder) elementwiseOracle(o *Oracle, n *node) {
+	if n.kind == mappingKind {
+		for _, f := range n.fields {
+			if one := d.one(f.value, "elementwise of "+f.key.text); one != nil {
+				o.formulas = append(o.formulas, outputFormula{one, f.key})
+			}
+		}
+		if len(n.fields) == 0 {
+			d.fail(n, "elementwise has no formulas").Hint = "write one for each output: oracle: {elementwise: {y: 2 * x}}"
+		}
+	} else if one := d.one(n, "elementwise"); one != nil {
+		o.formulas = []outputFormula{{one, nil}}
+	}
+	var texts []string
+	for _, f := range o.formulas {
+		text := f.Text
+		if f.output != nil {
+			text = f.output.text + " = " + text
+		}
+		texts = append(texts, text)
+	}
+	o.Elementwise = strings.Join(texts, "; ")
+}
+
+// elementwise checks the formulas of an oracle, whose names are arguments that
 // have contents before the launch.
 func (d *decoder) elementwise(k *kernelDraft) {
-	if k.Oracle == nil || k.Oracle.formula == nil || k.unread {
+	if k.Oracle == nil || len(k.Oracle.formulas) == 0 || k.unread {
 		return
 	}
-	f := k.Oracle.formula
 	var names, outputs []string
 	for _, a := range k.Args {
 		if a.Role.Written() {
@@ -84,19 +110,40 @@ func (d *decoder) elementwise(k *kernelDraft) {
 			names = append(names, a.Name)
 		}
 	}
-	if len(outputs) > 1 {
-		d.fail(f.node, "elementwise is one formula, and %s has %d outputs: %s", k.Name, len(outputs), strings.Join(outputs, ", ")).
-			Hint = "use oracle: {kernel: name} or {python: \"module:function\"}"
+	d.elementwiseOutputs(k, outputs)
+	for _, f := range k.Oracle.formulas {
+		_, err := f.Expr.CompileReal(names)
+		if err == nil {
+			continue
+		}
+		p := f.problem(err)
+		if wrong, ok := errors.AsType[*formula.Error](err); ok && wrong.Name != "" {
+			p.Message, p.Hint = d.elementwiseName(k, wrong.Name, names)
+		}
+		d.problems.Add(p)
 	}
-	_, err := f.Expr.CompileReal(names)
-	if err == nil {
+}
+
+// elementwiseOutputs checks that every output has its formula.
+func (d *decoder) elementwiseOutputs(k *kernelDraft, outputs []string) {
+	first := k.Oracle.formulas[0]
+	if first.output == nil {
+		if len(outputs) > 1 {
+			d.fail(first.node, "elementwise is one formula, and %s has %d outputs: %s", k.Name, len(outputs), strings.Join(outputs, ", ")).
+				Hint = fmt.Sprintf("write one for each: oracle: {elementwise: {%s: …}}", strings.Join(outputs, ": …, "))
+		}
 		return
 	}
-	p := f.problem(err)
-	if wrong, ok := errors.AsType[*formula.Error](err); ok && wrong.Name != "" {
-		p.Message, p.Hint = d.elementwiseName(k, wrong.Name, names)
+	before, missing := d.trouble(), slices.Clone(outputs)
+	for _, f := range k.Oracle.formulas {
+		if !slices.Contains(outputs, f.output.text) {
+			d.fail(f.output, "elementwise: %s has no output %s", k.Name, quote(f.output.text)).Hint = diag.Meant(f.output.text, outputs)
+		}
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == f.output.text })
 	}
-	d.problems.Add(p)
+	if len(missing) > 0 && d.trouble() == before && !k.broken {
+		d.fail(first.output, "elementwise has no formula for %s", strings.Join(missing, ", ")).Hint = "write one for each output of " + k.Name
+	}
 }
 
 // elementwiseName says why a name has no place in an elementwise formula.

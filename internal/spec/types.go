@@ -162,9 +162,9 @@ type Oracle struct {
 	Kernel  string // another kernel of this file
 	Python  string // module:function
 
-	Elementwise string // a formula over arguments, in the arithmetic of formula.CompileReal
+	Elementwise string // formulas over arguments, in the arithmetic of formula.CompileReal, as oracle.Formulas reads them
 
-	formula *Formula // of Elementwise
+	formulas []outputFormula // of Elementwise
 }
 
 // Tolerance bounds the error of an output against the oracle's: by numbers, and

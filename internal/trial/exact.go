@@ -89,7 +89,20 @@ func (op operation) reach(in *spec.Instance, greatest, extra float64) (float64, 
 	case sum:
 		return (math.Ceil(op.terms(in))*greatest + greatest) * extra, true
 	}
-	return elementwiseReach(op.formula, in, greatest)
+	return op.formulaReach(in, greatest)
+}
+
+// formulaReach bounds all formulas of the operation.
+func (op operation) formulaReach(in *spec.Instance, greatest float64) (float64, bool) {
+	most := 0.0
+	for _, f := range op.formulas {
+		reach, ok := elementwiseReach(f, in, greatest)
+		if !ok {
+			return 0, false
+		}
+		most = max(most, reach)
+	}
+	return most, len(op.formulas) > 0
 }
 
 // elementwiseReach bounds a formula of sums and products: with every minus a plus and

@@ -18,9 +18,9 @@ import (
 // also if a kernel in between is judged by it. For these operations, and not for others, it is
 // known how far the answers of an honest kernel are from the true ones for unusual inputs.
 type operation struct {
-	name    string       // "" for a Python function, or no oracle at all
-	formula formula.Part // of elementwise
-	rtol    float64
+	name     string         // "" for a Python function, or no oracle at all
+	formulas []formula.Part // of elementwise, one for each output
+	rtol     float64
 }
 
 // The operations.
@@ -42,8 +42,10 @@ func operationOf(s *spec.Spec, k *spec.Kernel) operation {
 			return operation{}
 		case k.Oracle.Elementwise != "":
 			op := operation{name: elementwise}
-			if expr, err := formula.Parse(k.Oracle.Elementwise); err == nil {
-				op.formula = expr.Root()
+			for _, f := range oracle.Formulas(k.Oracle.Elementwise) {
+				if expr, err := formula.Parse(f.Expression); err == nil {
+					op.formulas = append(op.formulas, expr.Root())
+				}
 			}
 			return op
 		case k.Oracle.Kernel == "":

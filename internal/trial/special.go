@@ -77,7 +77,7 @@ func (op operation) bearsGreatest(in *spec.Instance) bool {
 			_, high := in.Args[i].DType.Range()
 			limit = min(limit, high)
 		}
-		reach, ok := elementwiseReach(op.formula, in, limit)
+		reach, ok := op.formulaReach(in, limit)
 		return ok && reach <= limit
 	}
 	return false

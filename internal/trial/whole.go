@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl/internal/dtype"
+	"pawl/internal/formula"
 	"pawl/internal/oracle"
 	"pawl/internal/spec"
 )
@@ -44,7 +45,7 @@ func (op operation) farApart(in *spec.Instance) (contents, error) {
 		return op.farMaximum(in, list[0], out)
 	case op.name != gemm && op.name != sum && op.name != elementwise:
 		return contents{}, errRounds
-	case op.name == elementwise && op.formula.Uses("-") && op.unsigned(in, append(list, out)):
+	case op.name == elementwise && slices.ContainsFunc(op.formulas, func(f formula.Part) bool { return f.Uses("-") }) && op.unsigned(in, append(list, out)):
 		return contents{}, errNegative
 	}
 	widest := 1
@@ -98,7 +99,7 @@ func (op operation) inside(c contents, in *spec.Instance, out int) (bool, error)
 	_, limit := filled.Args[out].DType.Range()
 	limit = min(limit, math.Ldexp(1, filled.Args[out].DType.Integers()), 1<<53)
 	if op.name == elementwise {
-		reach, ok := elementwiseReach(op.formula, &filled, 0)
+		reach, ok := op.formulaReach(&filled, 0)
 		if !ok {
 			return false, errBounds
 		}

@@ -3,8 +3,10 @@ package trial
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"pawl/internal/dtype"
+	"pawl/internal/formula"
 	"pawl/internal/oracle"
 	"pawl/internal/spec"
 )
@@ -25,12 +27,12 @@ var (
 // wide fills the inputs of a formula as widely as an honest kernel tolerates. The allowed error of
 // its answers is computed at points of the same distribution.
 func (op operation) wide(c *contents, in *spec.Instance, list []int) error {
-	out := output(in)
-	if out < 0 || !in.Args[out].DType.Float() {
+	written := outputs(in)
+	if len(written) == 0 || len(op.formulas) == 0 || slices.ContainsFunc(written, func(i int) bool { return !in.Args[i].DType.Float() }) {
 		return errFollow
 	}
-	narrowest := in.Args[out].DType
-	for _, i := range op.inputs(in) {
+	narrowest := in.Args[written[0]].DType
+	for _, i := range append(op.inputs(in), written...) {
 		if t := in.Args[i].DType; t.Integers() < narrowest.Integers() {
 			narrowest = t
 		}
@@ -38,22 +40,41 @@ func (op operation) wide(c *contents, in *spec.Instance, list []int) error {
 	if narrowest.Size() == 1 {
 		return errRoom
 	}
-	usual, err := op.sampled(in, narrowest, nil)
-	if errors.Is(err, errFollow) {
-		return err
-	}
-	if err != nil {
-		usual.size = math.Inf(1) // nothing to compare with
+	usual := make([]float64, len(op.formulas)) // sizes of the answers
+	for n, f := range op.formulas {
+		s, err := op.sampled(f, in, narrowest, nil)
+		if errors.Is(err, errFollow) {
+			return err
+		}
+		if usual[n] = s.size; err != nil {
+			usual[n] = math.Inf(1) // nothing to compare with
+		}
 	}
 	for _, r := range wideRanges {
 		c.each(list, oracle.Fill{Kind: oracle.Uniform, Args: []float64{r[0], r[1]}})
-		// A tolerance beyond a twentieth of the answers is not granted.
-		if s, err := op.sampled(in, narrowest, c.args); err == nil && 40*s.off < s.size {
-			c.least, c.atol = 2*s.off, min(32, max(1, s.size/usual.size))
+		if op.widened(c, in, narrowest, usual) {
 			return nil
 		}
 	}
 	return errWide
+}
+
+// widened gives contents the tolerance that all outputs need; false: one of them would need more than
+// a twentieth of its answers.
+func (op operation) widened(c *contents, in *spec.Instance, narrowest dtype.Type, usual []float64) bool {
+	off, least, factor := 0.0, math.Inf(1), 1.0
+	for n, f := range op.formulas {
+		s, err := op.sampled(f, in, narrowest, c.args)
+		if err != nil {
+			return false
+		}
+		off, least, factor = max(off, s.off), min(least, s.size), max(factor, s.size/usual[n])
+	}
+	if 40*off >= least {
+		return false
+	}
+	c.least, c.atol = 2*off, min(32, factor)
+	return true
 }
 
 // sample summarizes a formula at its points.
@@ -62,9 +83,9 @@ type sample struct {
 	size float64 // root mean square of the answers
 }
 
-// sampled evaluates the formula at sample points. The error is errFollow where its errors are not known,
+// sampled evaluates a formula at sample points. The error is errFollow where its errors are not known,
 // and errWide where an honest kernel may overflow, or where the answer is no number.
-func (op operation) sampled(in *spec.Instance, narrowest dtype.Type, fills map[int]oracle.Fill) (sample, error) {
+func (op operation) sampled(f formula.Part, in *spec.Instance, narrowest dtype.Type, fills map[int]oracle.Fill) (sample, error) {
 	_, high := narrowest.Range()
 	a := arithmetic{unit: math.Ldexp(4, -narrowest.Integers()), limit: high / 2, env: map[string]inexact{}}
 	columns := map[string][]float64{}
@@ -82,7 +103,7 @@ func (op operation) sampled(in *spec.Instance, narrowest dtype.Type, fills map[i
 		for name, values := range columns {
 			a.env[name] = inexact{values[n], 0}
 		}
-		v, ok := a.of(op.formula)
+		v, ok := a.of(f)
 		if a.unknown {
 			return sample{}, errFollow
 		}

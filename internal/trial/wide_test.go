@@ -147,3 +147,43 @@ func TestWideInputs(t *testing.T) {
 		}
 	}
 }
+
+// The tolerance of wide inputs is that of the output which needs most, as long as the others are not
+// small beside it.
+func TestWideInputsOfSeveralOutputs(t *testing.T) {
+	wide := func(formulas string) (atol float64, tried bool) {
+		s, err := spec.Parse("pawl.yaml", fmt.Appendf(nil, `version: 1
+kernels:
+  k:
+    source: k.c
+    entry: k
+    args: [{name: x, dtype: f32, shape: [N]}, {name: y, dtype: f32, shape: [N]}, {name: out, dtype: f32, shape: [N], role: out}, {name: two, dtype: f32, shape: [N], role: out}]
+    oracle: {elementwise: %s}
+    configs: {one: {N: 4000}}
+`, formulas))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := plan(t, s, Options{Seed: 3})
+		for _, trial := range p.Trials {
+			if trial.Fill == "large" {
+				problem, err := p.Resolve(trial)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return problem.Atol, true
+			}
+		}
+		return 0, false
+	}
+	plain, ok := wide(`{out: x, two: y}`)
+	most, also := wide(`{out: x, two: "100 * x - 100 * y"}`)
+	if !ok || !also || most <= plain {
+		t.Errorf("atol %g (%t) of plain outputs, %g (%t) with one that rounds", plain, ok, most, also)
+	}
+	for _, formulas := range []string{`{out: x, two: 1 / (x - y)}`, `{out: floor(x), two: y}`, `{out: "0.001 * x", two: "1000 * x * x * x - 1000 * y * y * y"}`} {
+		if atol, tried := wide(formulas); tried {
+			t.Errorf("%s is tried, with atol %g", formulas, atol)
+		}
+	}
+}
