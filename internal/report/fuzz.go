@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -70,9 +71,15 @@ func (t tried) score() string {
 // left out.
 func (t tried) extent(skips bool) []string {
 	return present(
-		prefixed("against ", t.v.Oracle), when(skips && t.v.Skipped > 0, unit.Count(t.v.Skipped)+" skipped"), strings.Join(exploits(t.row), ", "),
+		when(t.oneSize(), "one size only"), prefixed("against ", t.v.Oracle), when(skips && t.v.Skipped > 0, unit.Count(t.v.Skipped)+" skipped"), strings.Join(exploits(t.row), ", "),
 		when(cause(t.row) != string(result.CauseCheat), cause(t.row)),
 	)
+}
+
+// oneSize reports whether a kernel passed at one size, and nobody knows about others.
+func (t tried) oneSize() bool {
+	pass := t.of(passed)
+	return t.word() == string(passed) && len(pass) > 0 && !slices.ContainsFunc(pass, func(c *result.Case) bool { return !maps.Equal(c.Vars, pass[0].Vars) })
 }
 
 // took returns how long all cases of a kernel took.

@@ -74,7 +74,7 @@ func TestFuzzFolds(t *testing.T) {
 		{report(0, 100, 0), `^  … and 95 more failures in the report$`, 1},
 		{report(1, 0, 8), `^  matrix  X=.* skipped +no room$`, 8},
 		{report(1, 0, 9), `^  matrix  9 cases +skipped  no room$`, 1},
-		{report(1, 0, 9), `^  \[1/1\] k  PASS  against built-in sum; 9 skipped`, 1},
+		{report(1, 0, 9), `^  \[1/1\] k  PASS  one size only; against built-in sum; 9 skipped`, 1},
 	} {
 		if got := lines(test.text, test.pattern); got != test.want {
 			t.Errorf("%d lines like %s, want %d:\n%s", got, test.pattern, test.want, test.text)

@@ -165,7 +165,8 @@ func (o Options) random(purpose string) *rand.Rand {
 
 // free returns the variables that pawl's own trials may change: sizes of buffers, and only those
 // for which the file itself has several values. A head dimension that is always 64 is often
-// compiled in, and a variable that is sometimes no whole number is no size.
+// compiled in, and a variable that is sometimes no whole number is no size. Where the file has one
+// size alone, they are those that the kernel is told.
 func free(s *spec.Spec, k *spec.Kernel) (names, fixed, broken []string) {
 	for _, name := range k.Sizes() {
 		var values []formula.Value
@@ -190,7 +191,33 @@ func free(s *spec.Spec, k *spec.Kernel) (names, fixed, broken []string) {
 			names = append(names, name)
 		}
 	}
+	if len(k.Configs) == 1 && len(names)+len(broken) == 0 {
+		names = slices.DeleteFunc(slices.Clone(fixed), func(name string) bool {
+			v, _ := k.Configs[0].Lookup(name)
+			return v.Kind() != formula.KindInt || !told(s, k, name)
+		})
+		fixed = slices.DeleteFunc(fixed, func(name string) bool { return slices.Contains(names, name) })
+	}
 	return names, fixed, broken
+}
+
+// told reports whether a kernel learns the value of a variable with every launch, and so does the
+// kernel that knows its answers: by a scalar argument, or in Python by the shapes of its arrays.
+func told(s *spec.Spec, k *spec.Kernel, name string) bool {
+	for range s.Kernels { // oracles may name each other in a circle
+		if k.Cell != spec.CellPython && !slices.ContainsFunc(k.Args, func(a *spec.Arg) bool {
+			return a.Value != nil && slices.Contains(a.Value.Expr.Names(), name)
+		}) {
+			return false
+		}
+		if k.Oracle == nil || k.Oracle.Kernel == "" {
+			return true
+		}
+		if k = s.Kernel(k.Oracle.Kernel); k == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // reason says why a variant has no instance, in one line.

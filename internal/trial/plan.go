@@ -159,7 +159,11 @@ func (p *Plan) nothing(s *spec.Spec) error {
 // beyond adds the trials that the file does not ask for. They are small and few.
 func (p *Plan) beyond(base Trial, bytes int64, fixed, broken []string, o Options) {
 	if len(fixed) > 0 {
-		p.note("%s: the same in all configs of the kernel, so no other value is tried", strings.Join(fixed, ", "))
+		why := "the same in all configs of the kernel"
+		if len(p.Free) == 0 && len(p.variant.Kernel.Configs) == 1 {
+			why = "the file has one value, and no scalar argument tells the kernel another"
+		}
+		p.note("%s: %s, so no other value is tried", strings.Join(fixed, ", "), why)
 	}
 	if len(broken) > 0 {
 		p.note("%s: not always a whole number, so no other value is tried", strings.Join(broken, ", "))

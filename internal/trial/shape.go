@@ -68,6 +68,9 @@ func (p *Plan) shapes(base Trial, most int64, o Options) {
 	}
 	p.Trials = append(p.Trials, chosen.mixed(base, sizes, inside, o.random("shapes"))...)
 	chosen.note()
+	if added == 0 {
+		p.Trials = append(p.Trials, chosen.round(base)...)
+	}
 	if len(over) > 0 {
 		p.note("%s of the shapes beside the tiles were left out, because there are more than %d: %s", unit.Count(len(over)), mostShapes, strings.Join(over, ", "))
 	}
@@ -139,6 +142,30 @@ func (s *selection) mixed(base Trial, sizes [][]int64, inside []string, random *
 		}
 		if s.take(t) {
 			trials = append(trials, t)
+		}
+	}
+	return trials
+}
+
+// roundSizes are for kernels that require sizes which tiles divide.
+var roundSizes = []int64{16, 32, 48, 64, 96, 128, 256, 512, 1024}
+
+// round returns a few shapes with one round size each.
+func (s *selection) round(base Trial) []Trial {
+	const most = 3 // of each size
+	var trials []Trial
+	for _, name := range s.plan.Free {
+		found := 0
+		for _, n := range roundSizes {
+			t := base.With(name, formula.Int(n))
+			if found == most || s.known[Vars(t.Vars)] {
+				continue
+			}
+			if in, why := s.plan.possible(t, s.options); why == "" && in.Footprint <= s.most {
+				s.known[Vars(t.Vars)] = true
+				trials = append(trials, t)
+				found++
+			}
 		}
 	}
 	return trials

@@ -306,3 +306,62 @@ kernels:
 		}
 	}
 }
+
+// A file with one size is tried at others if the kernel is told its size, and so is the kernel that knows
+// its answers.
+func TestShapesOfOneConfig(t *testing.T) {
+	const told, both, untold = "{name: n, dtype: i32, value: N}", "{name: n, dtype: i32, value: N * M}", "{name: a, dtype: f32, value: 2}"
+	for name, test := range map[string]struct {
+		scalar, more string
+		configs      string
+		want         []string // of Free
+		note         string
+	}{
+		"told":               {told, "oracle: {elementwise: x}", "{c: {N: 4000, M: 1}}", []string{"N"}, ""},
+		"by a formula":       {both, "oracle: {elementwise: x}", "{c: {N: 4000, M: 1}}", []string{"N"}, ""},
+		"not told":           {untold, "oracle: {elementwise: x}", "{c: {N: 4000, M: 1}}", nil, "N: the file has one value, and no scalar argument tells the kernel another"},
+		"several configs":    {told, "oracle: {elementwise: x}", "{c: {N: 4000, M: 1}, d: {N: 4000, M: 2}}", nil, "N: the same in all configs of the kernel"},
+		"an oracle is told":  {told, "oracle: {kernel: knows}", "{c: {N: 4000, M: 1}}", []string{"N"}, ""},
+		"an oracle is not":   {told, "oracle: {kernel: fixed}", "{c: {N: 4000, M: 1}}", nil, ""},
+		"a Python function":  {untold, "oracle: {elementwise: x}", "{c: {N: 4000, M: 1}}", []string{"N"}, ""},
+		"requires bounds it": {told, "oracle: {elementwise: x}\n    requires: [N % 16 == 0]", "{c: {N: 4000, M: 1}}", []string{"N"}, "of the shapes beside the tiles were left out: N % 16 == 0 is false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kernel := "source: k.c\n    entry: k"
+			if name == "a Python function" {
+				kernel = `python: "k:k"`
+			}
+			const buffers = "{name: x, dtype: f32, shape: [N]}, {name: y, dtype: f32, shape: [N], role: out}"
+			text := fmt.Sprintf("version: 1\nkernels:\n  k:\n    %s\n    args: [%s, %s]\n    %s\n", kernel, buffers, test.scalar, test.more)
+			for other, scalar := range map[string]string{"knows": told, "fixed": untold} {
+				text += fmt.Sprintf("  %s: {source: k.c, entry: k, oracle: {elementwise: x}, args: [%s, %s]}\n", other, buffers, scalar)
+			}
+			s, err := spec.Parse("pawl.yaml", []byte(text+"configs: "+test.configs+"\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := NewPlan(s, s.Kernel("k").Default(), Options{Seed: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(p.Free, test.want) {
+				t.Errorf("free are %v, want %v", p.Free, test.want)
+			}
+			shapes := 0
+			for _, trial := range p.Trials {
+				if trial.Lane == LaneShape {
+					shapes++
+					if n, _ := trial.integer("N"); name == "requires bounds it" && n%16 != 0 {
+						t.Errorf("tried at N=%d", n)
+					}
+				}
+			}
+			if (shapes > 0) != (len(test.want) > 0) {
+				t.Errorf("%d shapes", shapes)
+			}
+			if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, test.note) {
+				t.Errorf("notes %q do not say %q", notes, test.note)
+			}
+		})
+	}
+}
