@@ -13,7 +13,6 @@ import (
 	"pawl/internal/bench"
 	"pawl/internal/result"
 	"pawl/internal/run"
-	"pawl/internal/spec"
 )
 
 // benchOptions say what is measured, and how.
@@ -22,7 +21,6 @@ type benchOptions struct {
 	runOptions
 	settings []string
 	device   string
-	named    bool // the user has named the device
 }
 
 func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
@@ -87,7 +85,6 @@ func newBench(e *env) *cobra.Command {
 			if opts.Measure.Sustain && cmd.Flags().Changed("cache") {
 				return usage("--sustain and --cache exclude each other: a back-to-back launch finds the caches as the previous one left them")
 			}
-			opts.named = cmd.Flags().Changed("device")
 			return runBench(cmd.Context(), e, opts, args)
 		},
 	}, opts)
@@ -102,9 +99,6 @@ func runBench(ctx context.Context, e *env, opts *benchOptions, patterns []string
 		return err
 	}
 	defer r.Close()
-	if opts.named && opts.pool == "" && !slices.ContainsFunc(r.Selections, func(s spec.Selection) bool { return s.Kernel.Cell != spec.CellHost }) {
-		e.warn("--device %s is ignored: none of these kernels runs on a GPU", opts.device)
-	}
 	made, err := bench.Run(ctx, r, opts.Options)
 	live.done()
 	if err != nil {

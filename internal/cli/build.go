@@ -15,6 +15,7 @@ import (
 	"pawl/internal/bench"
 	"pawl/internal/report"
 	"pawl/internal/result"
+	"pawl/internal/spec"
 	"pawl/internal/term"
 	"pawl/internal/unit"
 )
@@ -54,6 +55,9 @@ func runBuild(ctx context.Context, e *env, opts *buildOpts, patterns []string) e
 	}
 	if opts.Sandbox, err = opts.sandbox.mode(); err != nil {
 		return err
+	}
+	if len(opts.Arch) > 0 && !slices.ContainsFunc(r.Selections, func(s spec.Selection) bool { return s.Kernel.Cell == spec.CellCUDA }) {
+		e.warn("--arch %s is ignored: none of these kernels is CUDA", strings.Join(opts.Arch, ","))
 	}
 	built, err := bench.Build(ctx, r, opts.BuildOptions)
 	live.done()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -134,6 +135,9 @@ func newRoot(e *env) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if invalid, found := errors.AsType[*pflag.InvalidValueError](err); found && expected[invalid.GetFlag().Value.Type()] != "" {
 			err = fmt.Errorf("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), expected[invalid.GetFlag().Value.Type()])
+			if _, plain := strconv.ParseFloat(invalid.GetValue(), 64); plain == nil && invalid.GetFlag().Value.Type() == "duration" {
+				err = fmt.Errorf("%w; did you mean %ss?", err, invalid.GetValue())
+			}
 		}
 		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
 	})

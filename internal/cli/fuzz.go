@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -69,6 +71,17 @@ func runFuzz(ctx context.Context, e *env, opts *fuzzOptions, patterns []string) 
 		return err
 	}
 	defer r.Close()
+	if named := slices.ContainsFunc(patterns, func(p string) bool { return strings.Contains(p, "/") }); named || r.Spec.Fuzz == nil || r.Spec.Fuzz.Matrix == nil {
+		why := "pawl.yaml has no fuzz matrix"
+		if named {
+			why = "named configs are tried in place of the fuzz matrix"
+		}
+		for _, name := range []string{"sample", "all"} {
+			if opts.flags.Changed(name) {
+				e.warn("--%s is ignored: %s", name, why)
+			}
+		}
+	}
 	if opts.all {
 		opts.Sample = fuzz.All
 	}

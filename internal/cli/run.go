@@ -27,9 +27,11 @@ type runOptions struct {
 	sandbox sandboxOptions
 	seed    uint64
 	pool    string
+	flags   *pflag.FlagSet // all of the command's
 }
 
 func (o *runOptions) AddFlags(f *pflag.FlagSet) {
+	o.flags = f
 	o.project.AddFlags(f)
 	o.output.AddFlags(f)
 	o.sandbox.AddFlags(f)
@@ -50,7 +52,27 @@ func (o *runOptions) prepare(e *env, kind result.Kind, patterns []string, seed *
 		return nil, nil, err
 	}
 	where.Worker, where.Workers = pool.Launch, pool.Workers
+	o.ignored(e, r)
 	return r, live, nil
+}
+
+// gpuFlags do something where a kernel runs on a GPU.
+var gpuFlags = []string{"device", "lock-clocks", "sanitize"}
+
+// ignored says which of the given flags do nothing in a run.
+func (o *runOptions) ignored(e *env, r *run.Run) {
+	if slices.ContainsFunc(r.Selections, func(s spec.Selection) bool { return s.Kernel.Cell != spec.CellHost && s.Kernel.Framework != "numpy" }) {
+		return
+	}
+	for _, name := range gpuFlags {
+		if f := o.flags.Lookup(name); f != nil && f.Changed {
+			text := "--" + name
+			if f.Value.Type() != "bool" {
+				text += " " + f.Value.String()
+			}
+			e.warn("%s is ignored: none of these kernels runs on a GPU", text)
+		}
+	}
 }
 
 // namedPool returns the pool of a name; an empty one for this machine.

@@ -80,8 +80,6 @@ func (d *decoder) configs(n *node) []*Config {
 var gateKeys = []key[Gate]{
 	{"regression", func(d *decoder, g *Gate, n *node) { d.fraction(n, "regression", &g.Regression) }},
 	{"improvement", func(d *decoder, g *Gate, n *node) { d.fraction(n, "improvement", &g.Improvement) }},
-	{"claim", func(d *decoder, g *Gate, n *node) { d.fraction(n, "claim", &g.Claim) }},
-	{"delta", func(d *decoder, g *Gate, n *node) { d.fraction(n, "delta", &g.Delta) }},
 	{"cv", func(d *decoder, g *Gate, n *node) { d.fraction(n, "cv", &g.CV) }},
 }
 
@@ -140,7 +138,6 @@ func (d *decoder) matrix(s *specDraft, n *node) {
 var poolKeys = []key[Pool]{
 	{"launch", func(d *decoder, p *Pool, n *node) { p.Launch = d.command(n, "launch") }},
 	{"workers", func(d *decoder, p *Pool, n *node) { p.Workers = int(d.integer(n, "workers", 1, 4096)) }},
-	{"cleanup", func(d *decoder, p *Pool, n *node) { p.Cleanup = d.command(n, "cleanup") }},
 }
 
 func (d *decoder) pools(s *specDraft, n *node) {

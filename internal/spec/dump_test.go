@@ -20,7 +20,7 @@ func dump(s *Spec) string {
 		}
 	}
 	for _, p := range s.Pools {
-		fmt.Fprintf(&b, "pool %s %d %q %q\n", p.Name, p.Workers, p.Launch, p.Cleanup)
+		fmt.Fprintf(&b, "pool %s %d %q\n", p.Name, p.Workers, p.Launch)
 	}
 	for _, k := range s.Kernels {
 		fmt.Fprintf(&b, "\nkernel %s at %s: %s %s flags %q\n", k.Name, k.Pos, k.Cell, k.Source, k.Flags)

@@ -19,18 +19,18 @@ const FileName = "pawl.yaml"
 
 // Load reads a pawl.yaml, and checks that its source files exist and that its arguments
 // are those of the functions in them.
-func Load(path string) (*Spec, error) { return load(path, true) }
+func Load(path string) (*Spec, error) { return load(path, false) }
 
 // LoadEarlier loads the file of an earlier commit, which cannot be edited any more: it
-// is not compared with the prototypes in its sources.
-func LoadEarlier(path string) (*Spec, error) { return load(path, false) }
+// is not compared with the prototypes in its sources, and may have keys that nothing reads.
+func LoadEarlier(path string) (*Spec, error) { return load(path, true) }
 
-func load(path string, prototypes bool) (*Spec, error) {
+func load(path string, earlier bool) (*Spec, error) {
 	text, err := readUpTo(path, maxFileBytes+1)
 	if err != nil {
 		return nil, fmt.Errorf("read spec: %w", err)
 	}
-	s, err := Parse(path, text)
+	s, err := parse(path, text, earlier)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func load(path string, prototypes bool) (*Spec, error) {
 	for _, k := range s.Kernels {
 		if p := s.checkSource(k); p != nil {
 			problems.Add(p)
-		} else if prototypes {
+		} else if !earlier {
 			s.checkPrototypes(k, &problems)
 		}
 	}
@@ -121,7 +121,9 @@ func Find(dir string) (path string, err error) {
 // Parse reads the text of a pawl.yaml. File is only the name under which
 // errors and Spec.File speak of it; nothing on disk is touched. The error holds
 // all problems found, as diag.Errors.
-func Parse(file string, source []byte) (*Spec, error) {
+func Parse(file string, source []byte) (*Spec, error) { return parse(file, source, false) }
+
+func parse(file string, source []byte, earlier bool) (*Spec, error) {
 	var problems diag.List
 	root, todos := readYAML(file, source, &problems)
 	sum := sha256.Sum256(source)
@@ -139,7 +141,7 @@ func Parse(file string, source []byte) (*Spec, error) {
 		}
 		return nil, report(&problems, source)
 	}
-	d := &decoder{problems: &problems}
+	d := &decoder{problems: &problems, earlier: earlier}
 	if root.kind != mappingKind {
 		d.expect(root, "a mapping with version, kernels and configs")
 		return nil, report(&problems, source)

@@ -116,3 +116,22 @@ func TestFind(t *testing.T) {
 		t.Errorf("a folder called pawl.yaml: found %q, %v; want %q", got, err, want)
 	}
 }
+
+// The file of an earlier commit cannot be edited any more: keys that nothing reads are passed over there.
+func TestPlannedKeysOfEarlierFiles(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "pawl.yaml")
+	writeFile(t, filepath.Join(dir, "k.c"), "")
+	writeFile(t, file, "version: 1\nkernels: {k: {source: k.c, entry: k, args: [{name: y, dtype: f32, shape: [1], role: out}]}}\n"+
+		"gate: {claim: 20%, regression: 4%}\nci: {}\npools: {p: {launch: a, cleanup: b}}\n")
+	if _, err := Load(file); err == nil || !strings.Contains(err.Error(), "claim is not supported yet") {
+		t.Errorf("%v", err)
+	}
+	s, err := LoadEarlier(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Gate.Regression != 0.04 || s.Gate.Claim != DefaultGate.Claim {
+		t.Errorf("%+v", s.Gate)
+	}
+}

@@ -201,7 +201,7 @@ type Var struct {
 type Gate struct {
 	Regression  float64
 	Improvement float64
-	Claim       float64
+	Claim       float64 // of pawl compare, as Delta
 	Delta       float64
 	CV          float64
 }
@@ -237,5 +237,4 @@ type Pool struct {
 	Pos     diag.Pos
 	Launch  []string // command words; the worker speaks on its stdin and stdout
 	Workers int      // at least 1
-	Cleanup []string // command words run at exit and before the next start; may be empty
 }
