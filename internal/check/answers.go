@@ -155,18 +155,49 @@ func (c *check) noteJudge(b *built, x *exam) []result.Warning {
 	}
 	theirs := c.base.kernel(own.Name)
 	what := ""
-	switch a, b := theirs.Tolerance, own.Tolerance; {
+	switch {
 	case c.otherOracle(theirs, own):
 		what = "oracle"
-	case a.Atol != b.Atol || a.Rtol != b.Rtol || a.Factor != b.Factor:
+	case otherTolerance(theirs.Tolerance, own.Tolerance):
 		what = "tolerance"
 	default:
 		return nil
+	}
+	if what == "tolerance" {
+		return c.noteTolerance(b, x)
 	}
 	return []result.Warning{{
 		Code: "oracle", Message: fmt.Sprintf("judged by %s; this change has a different %s", x.whose, what),
 		Hint: fmt.Sprintf("if the new %s is intended, merge it in a separate change before the kernel; or rename the kernel, so that it counts as new", what),
 	}}
+}
+
+// noteTolerance says, of right and of wrong answers, that the tolerance which this change gives the
+// kernel was not applied, and which one was.
+func (c *check) noteTolerance(b *built, x *exam) []result.Warning {
+	own := b.candidate.Variant.Kernel
+	theirs := c.base.kernel(own.Name)
+	if x.whose == "" || theirs == nil || !otherTolerance(theirs.Tolerance, own.Tolerance) {
+		return nil
+	}
+	return []result.Warning{{
+		Code:    "tolerance",
+		Message: fmt.Sprintf("judged by %s, with its tolerance, %s; this change's own is different, %s, and does not apply", x.whose, bounds(theirs.Tolerance), bounds(own.Tolerance)),
+		Hint:    "if the new tolerance is intended, merge it in a separate change before the kernel; or rename the kernel, so that it counts as new",
+	}}
+}
+
+func otherTolerance(a, b spec.Tolerance) bool {
+	return a.Atol != b.Atol || a.Rtol != b.Rtol || a.Factor != b.Factor
+}
+
+// bounds writes a tolerance as pawl.yaml has it.
+func bounds(t spec.Tolerance) string {
+	text := fmt.Sprintf("atol %g and rtol %g", t.Atol, t.Rtol)
+	if t.Factor > 0 {
+		text += fmt.Sprintf(" or %g times the rival's error", t.Factor)
+	}
+	return text
 }
 
 // otherOracle reports whether the change's oracle differs from the base's: it is a different

@@ -141,7 +141,7 @@ func TestOtherOracles(t *testing.T) {
 			p.spec("", entry("k", "tolerance: {atol: 9}"))
 			p.replace("pawl.yaml", "{elementwise: in}", "{kernel: ref}")
 			p.replace("pawl.yaml", "configs:", withoutOracle("ref")+"configs:")
-		}, "this change has a different tolerance"},
+		}, "this change's own is different, atol "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
@@ -154,10 +154,30 @@ func TestOtherOracles(t *testing.T) {
 			row := rowOf(t, p.only("k").check(), "k/c")
 			mustBe(t, row, result.Incorrect)
 			if tc.says != "" {
-				mustWarn(t, row.Warnings, "oracle", tc.says)
+				code := "oracle"
+				if name == "a wide tolerance" {
+					code = "tolerance"
+				}
+				mustWarn(t, row.Warnings, code, tc.says)
 			} else if len(row.Warnings) > 0 {
 				t.Errorf("%+v", row.Warnings)
 			}
 		})
 	}
+}
+
+// Right answers, too, say which tolerance they were held against, if it is not the change's.
+func TestToleranceOfTheBase(t *testing.T) {
+	p := newProject(t)
+	p.kernel("k", 100)
+	p.spec("", entry("k", "tolerance: {atol: 0.5, rtol: 0}"))
+	base := p.commit("base")
+	p.kernel("k", 101)
+	p.spec("", entry("k", "tolerance: {atol: 9, rtol: 0.25}"))
+	p.commit("a wide tolerance")
+	row := rowOf(t, p.check(), "k/c")
+	if row.Verification == nil || row.Verification.Passed == 0 {
+		t.Fatalf("%+v", row)
+	}
+	mustWarn(t, row.Warnings, "tolerance", "judged by the oracle of HEAD~1 ("+base[:7]+"), with its tolerance, atol 0.5 and rtol 0; this change's own is different, atol 9 and rtol 0.25, and does not apply")
 }

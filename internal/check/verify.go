@@ -279,6 +279,7 @@ func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err
 		v.notes = append(v.notes, c.noteJudge(v.built, v.exam)...)
 	default:
 		found.Passed++
+		v.notes = append(v.notes, c.noteTolerance(v.built, v.exam)...)
 	}
 	if cheat := found.Convict(); cheat != nil {
 		v.fault, v.incorrect = v.candidate.FaultOf("verify", cheat), false

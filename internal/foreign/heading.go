@@ -127,6 +127,10 @@ func headingUnit(heading string) (unit float64, problem string, unclear bool) {
 	case about != "":
 		return 0, fmt.Sprintf("%q may mean %s; expected a unit such as ms", heading, about), true
 	}
+	last := len(list) - 1
+	if size := last > 0 && list[last-1].number && list[last].gap == ""; timed && !size && !list[last].number && !timeWords[list[last].text] {
+		return 0, fmt.Sprintf("%q ends in %s, which is no known unit; expected one such as ms", heading, list[last].text), true
+	}
 	return 0, "", false
 }
 

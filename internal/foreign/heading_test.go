@@ -51,6 +51,9 @@ func TestHeadingUnit(t *testing.T) {
 		"time (h)":              {"may mean hours", true},
 		"time_micro":            {"may mean millionths", true},
 		"ks":                    {"may mean thousands", true},
+		"time_parsecs":          {"ends in parsecs, which is no known unit", true},
+		"Time [fortnights]":     {"ends in fortnights, which is no known unit", true},
+		"median latency, beats": {"ends in beats, which is no known unit", true},
 	} {
 		unit, problem, unclear := headingUnit(heading)
 		if unit != 0 || !strings.Contains(problem, want.problem) || unclear != want.unclear {

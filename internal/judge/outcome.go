@@ -50,13 +50,30 @@ func interrupted(kind result.Kind) string {
 func ofBench(r *result.Report, verdicts map[result.Verdict]int) (result.Ending, string) {
 	failed := verdicts[result.Regression] + verdicts[result.Incorrect] + verdicts[result.Rejected] + verdicts[result.Broken]
 	unjudged := faults(r)
+	lost := brokenRivals(r)
 	switch {
 	case failed > 0:
 		return result.Failed, unit.Plural(failed, "kernel config", "kernel configs") + " failed"
+	case lost > 0:
+		return result.Failed, unit.Plural(lost, "rival is", "rivals are") + " broken"
 	case unjudged > 0 || len(r.Rows) == 0:
 		return result.Unjudged, unit.Plural(unjudged, "kernel config", "kernel configs") + " could not be measured"
 	}
 	return result.Passed, ""
+}
+
+// brokenRivals counts the rivals that broke, as a row of their own would have. One that is wrong is
+// not ranked, and one that cannot take the problem is none: both are answers to the question.
+func brokenRivals(r *result.Report) int {
+	n := 0
+	for _, row := range r.Rows {
+		for _, rival := range row.Rivals {
+			if rival.Row.Verdict == result.Broken || rival.Row.Verdict == result.Rejected {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // faults counts the rows whose fault says nothing of the kernel.

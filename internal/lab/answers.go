@@ -53,9 +53,12 @@ func implementation(s *spec.Spec, k *spec.Kernel, o *spec.Oracle) (*Rival, error
 	}
 	found, err := find(s, k, name)
 	if err != nil {
+		hint := "name another kernel of this file, a function of a Python file beside it, or a built-in oracle"
+		if spec.PythonName(name) {
+			hint = "write module:function; modules are files in the folder of pawl.yaml: package.module:function is package/module.py"
+		}
 		return nil, &result.Fault{
-			Stage: "verify", Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s of %s does not exist: %v", name, k.Name, err),
-			Hint: "name another kernel of this file, a function of a Python file beside it, or a built-in oracle",
+			Stage: "verify", Cause: result.CauseOracle, Message: fmt.Sprintf("the oracle %s of %s does not exist: %v", name, k.Name, err), Hint: hint,
 		}
 	}
 	return found, nil
@@ -187,7 +190,11 @@ func findFunction(s *spec.Spec, k *spec.Kernel, name string) (*Rival, error) {
 			return &Rival{Variant: pythonLike(k, name, name).Default(), borrowed: true}, nil
 		}
 	}
-	return nil, fmt.Errorf("no kernel %q to measure %s against (%s)", name, k.Name, diag.Meant(name, slices.Concat(kernelNames(s), Attention)))
+	known := slices.Concat(kernelNames(s), Attention)
+	if spec.PythonName(name) && diag.Nearest(name, known) == "" {
+		return nil, fmt.Errorf("there is no %s beside %s", spec.PythonSource(name), filepath.Base(s.File))
+	}
+	return nil, fmt.Errorf("no kernel %q to measure %s against (%s)", name, k.Name, diag.Meant(name, known))
 }
 
 func kernelNames(s *spec.Spec) []string {

@@ -85,6 +85,9 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 	if err != nil {
 		return nil, err
 	}
+	if purpose.Tool == "" {
+		cell.Timeout = l.Timeout
+	}
 	if job.Variant.Kernel.Launcher {
 		cell.Signature = build.Signatures(job.Variant.Kernel)
 	}

@@ -131,7 +131,7 @@ func TestPythonRivals(t *testing.T) {
 		t.Errorf("rival %+v", like)
 	}
 	for name, says := range map[string]string{
-		"sdpa:flsh": "did you mean sdpa:flash?", "other:run": `no kernel "other:run"`, "cpoy": "did you mean copy?",
+		"sdpa:flsh": "did you mean sdpa:flash?", "other:run": "there is no other.py beside pawl.yaml", "cpoy": "did you mean copy?",
 	} {
 		if _, err := FindRival(s, k, name); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -25,12 +26,20 @@ type Cell struct {
 	// Signature is how a launcher's entry is called, in C: a crash in the first call shows it.
 	Signature string
 	launched  bool // a launch has returned
+
+	// Timeout is how long a launch may take. A request may take longer, because it also prepares data:
+	// a launch that does not end is told the limit that its author knows.
+	Timeout   time.Duration
+	reference bool // it gives right answers, for which it has longer
 }
 
-// firstCall adds the signature to a crash in the cell's first launches: an entry that expects
-// other parameters crashes there.
-func (c *Cell) firstCall(err error) error {
+// told adds what the parent knows to a failed launch: the limit that it exceeded, and the signature
+// to a crash in the cell's first launches, where an entry that expects other parameters crashes.
+func (c *Cell) told(err error) error {
 	failed, ok := errors.AsType[*Failed](err)
+	if ok && failed.Cause == result.CauseTimeout && failed.CellEnded && c.Timeout > 0 && !c.reference {
+		failed.Message = fmt.Sprintf("no answer after %v, the longest that a launch may take: the cell was ended", c.Timeout)
+	}
 	if ok && failed.Cause == result.CauseCrash && !c.launched && c.Signature != "" {
 		failed.Hint = strings.TrimPrefix(failed.Hint+"; ", "; ") + "pawl called " + c.Signature + ": compare it with the source"
 	}
@@ -96,7 +105,7 @@ func (c *Cell) Load(ctx context.Context, m wire.Load) (*wire.LoadReply, error) {
 // Prepare allocates and fills a problem's arguments. The seed and the batch are the run's; in this
 // and in the following requests the cell gets what oracle.ForCell makes of them.
 func (c *Cell) Prepare(ctx context.Context, m wire.Prepare) (*wire.PrepareReply, error) {
-	m.Cell, c.seed = c.id, m.Seed
+	m.Cell, c.seed, c.reference = c.id, m.Seed, m.Reference
 	m.Seed, m.Batch = oracle.ForCell(m.Seed, m.Batch)
 	return ask[wire.PrepareReply](ctx, c, wire.OpPrepare, m, m.DeadlineS)
 }
@@ -111,7 +120,7 @@ func (c *Cell) Sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, er
 	}
 	reply := &wire.SampleReply{}
 	frame, err := c.client.call(ctx, wire.OpSample, m, nil, deadline(m.DeadlineS), reply)
-	if c.firstCall(err) != nil {
+	if c.told(err) != nil {
 		return nil, err
 	}
 	if reply.Batch != 0 {
@@ -127,7 +136,7 @@ func (c *Cell) Sample(ctx context.Context, m wire.Sample) (*wire.SampleReply, er
 func (c *Cell) Run(ctx context.Context, m wire.Run) (*wire.RunReply, error) {
 	m.Cell = c.id
 	reply, err := ask[wire.RunReply](ctx, c, wire.OpRun, m, m.DeadlineS)
-	return reply, c.firstCall(err)
+	return reply, c.told(err)
 }
 
 // Produce launches once on the data of a batch; the worker keeps the outputs.
@@ -135,7 +144,7 @@ func (c *Cell) Produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply,
 	m.Cell = c.id
 	_, m.Batch = oracle.ForCell(c.seed, m.Batch)
 	reply, err := ask[wire.ProduceReply](ctx, c, wire.OpProduce, m, m.DeadlineS)
-	return reply, c.firstCall(err)
+	return reply, c.told(err)
 }
 
 // Judge compares outputs that the worker keeps; the cell is an oracle's.
