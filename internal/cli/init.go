@@ -63,7 +63,7 @@ func runInit(e *env, opts *initOptions, args []string) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
 		}
-		for _, entry := range draft.Find(file, source) {
+		for _, entry := range draft.Find(file, source, include(file)) {
 			entries, names = append(entries, entry), append(names, entry.Name)
 		}
 	}
@@ -123,4 +123,15 @@ var skippedFolders = []string{"build", "node_modules", "vendor", "third_party", 
 
 func skipped(folder string) bool {
 	return slices.Contains(skippedFolders, folder) || strings.HasPrefix(folder, ".")
+}
+
+// include returns what reads the headers beside a source.
+func include(file string) func(string) []byte {
+	return func(name string) []byte {
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(file), name))
+		if err != nil || len(text) > 1<<20 {
+			return nil
+		}
+		return text
+	}
 }

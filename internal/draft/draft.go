@@ -1,12 +1,17 @@
 // Package draft makes a first pawl.yaml out of source files: Find lists the
 // functions of each file that could be kernels, and Write writes the file, with a
 // TODO comment beside everything it could only guess.
+//
+// What Find knows comes from the source: preprocess replaces its macros, host follows the host code
+// from main to the launches, device follows the kernels' bodies to the extents of their buffers, and
+// infer finds a launch where there is none. plan puts it together, and operation knows usual kernels
+// by name.
 package draft
 
 import (
 	"fmt"
 	"path"
-	"regexp"
+	"slices"
 	"strings"
 
 	"pawl/internal/spec"
@@ -23,10 +28,8 @@ kernels:
 `
 
 // Write writes a first pawl.yaml for the entries. It is accepted by spec.Parse
-// whatever the entries are, and made so that launches stay inside their
-// buffers: every integer parameter becomes a variable of a config, and every
-// buffer has as many elements as their product. Without entries there is
-// nothing to write: it returns nil.
+// whatever the entries are. A buffer whose extent is not known has as many elements as the product
+// of all sizes. Without entries there is nothing to write: it returns nil.
 func Write(entries []Entry) []byte {
 	if len(entries) == 0 {
 		return nil
@@ -35,17 +38,21 @@ func Write(entries []Entry) []byte {
 	var drafts []*draft
 	shared := true
 	for _, e := range entries {
-		d := newDraft(e, uniqueName(e, taken))
+		d := &draft{Entry: e, kernel: uniqueName(e, taken)}
+		if !d.accepted() {
+			d.simplify()
+		}
 		drafts = append(drafts, d)
 		shared = shared && d.config() == drafts[0].config()
 	}
+	compareVersions(drafts)
 	var b strings.Builder
 	b.WriteString(head)
 	for _, d := range drafts {
 		d.write(&b, !shared)
 	}
 	if shared {
-		fmt.Fprintf(&b, "configs: # the sizes to run at; add those you care about\n  small: %s # TODO: choose sizes\n", drafts[0].config())
+		fmt.Fprintf(&b, "configs: # the sizes to run at; add those you care about\n  %s\n", drafts[0].config())
 	}
 	return []byte(b.String())
 }
@@ -75,129 +82,97 @@ func numbered(base string, taken map[string]bool) string {
 type draft struct {
 	Entry
 	kernel string
-	args   []draftArg
-	macros []Macro
-	vars   []string // names of the config's variables
-	sizes  []int64
+	oracle string // as it will be written; "": none
 }
 
-type draftArg struct {
-	Param
-	role  spec.Role
-	value string // scalars
-	notes []string
+// accepted reports whether spec.Parse takes the kernel as it is.
+func (d *draft) accepted() bool {
+	d.oracle = d.operation()
+	var b strings.Builder
+	b.WriteString(head)
+	d.write(&b, true)
+	_, err := spec.Parse(spec.FileName, []byte(b.String()))
+	return err == nil
 }
 
-func newDraft(e Entry, kernel string) *draft {
-	d := &draft{Entry: e, kernel: kernel}
-	names := map[string]bool{}
-	for i, p := range e.Params {
-		if p.Name == "" {
-			p.Name = fmt.Sprintf("arg%d", i)
-		}
-		for base, n := p.Name, 2; names[p.Name] || !identifier.MatchString(p.Name); n++ {
-			p.Name = fmt.Sprintf("%s_%d", "a"+base, n)
-		}
-		names[p.Name] = true
-		d.args = append(d.args, draftArg{Param: p})
+// simplify replaces what was found in the source by what is always accepted: every size a variable
+// of its own, and every buffer as large as their product.
+func (d *draft) simplify() {
+	d.oracle = ""
+	d.plan.params, d.plan.sizes = nil, nil
+	taken := map[string]bool{}
+	for _, m := range d.Macros {
+		taken[m.Name] = true
 	}
-	for _, m := range e.Macros {
-		if !names[m.Name] {
-			d.macros = append(d.macros, m)
+	for i, p := range d.Params {
+		a := &d.plan.args[i]
+		a.count, a.init = nil, ""
+		switch {
+		case p.Pointer:
+			a.notes = []string{"check the shape and role"}
+		case p.DType.Float():
+			a.value, a.notes = "1.0", []string{"check the value"}
+		case p.Width > 1 || p.DType.Size() < 4 || p.Type == "bool":
+			a.value, a.notes = "0", []string{"check the value"}
+		default:
+			name := numbered(strings.ToUpper(p.Name), taken)
+			a.value, a.notes = name, nil
+			d.plan.sizes = append(d.plan.sizes, size{name, 4, true})
 		}
 	}
-	d.chooseRoles()
-	d.chooseScalars()
-	d.chooseSizes()
-	return d
+	if len(d.plan.sizes) == 0 {
+		d.plan.sizes = []size{{numbered("N", taken), 4, true}}
+	}
+	bits := max(1, min(20, maxDraftBits/len(d.plan.sizes)))
+	for i := range d.plan.sizes {
+		d.plan.sizes[i].value = 1 << bits
+	}
+	if d.plan.launch != nil {
+		d.plan.guess = "grid, block and shared memory"
+		d.plan.launch = &launch{grid: [3]sum{named(d.product()).ceilOver(number(256)), number(1), number(1)}, block: [3]sum{number(256), number(1), number(1)}}
+	}
+	for i := range d.template {
+		d.template[i].value = strings.TrimSpace(templateText.ReplaceAllString(d.template[i].value, ""))
+		if d.template[i].value == "" {
+			d.template[i].value = "float"
+		}
+		d.templateGuessed = true
+	}
 }
 
-var (
-	identifier  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	outputName  = regexp.MustCompile(`(?i)^(.*_)?(out|output|outputs|o|y|c|d|dst|dest|res|result|results|z)$`)
-	scratchName = regexp.MustCompile(`(?i)^(.*_)?(tmp|temp|scratch|workspace|work|ws|partial|partials|buf|buffer)$`)
-	flagName    = regexp.MustCompile(`(?i)^(causal|mode|flags?|axis|seed|verbose|(is|has|use|do)_.*|trans.*)$`)
-)
-
-// chooseRoles guesses what buffers are for: what is const is read; of the
-// others the body tells, or their names, or their place at the end.
-func (d *draft) chooseRoles() {
-	var open, pointers []*draftArg // open: those that may be written
-	for i := range d.args {
-		if a := &d.args[i]; a.Pointer {
-			a.role = spec.RoleIn
-			pointers = append(pointers, a)
-			if !a.Const {
-				open = append(open, a)
+// compareVersions makes the first of several kernels that differ only in a number of their name the
+// reference of the others: softmax_kernel1, softmax_kernel2.
+func compareVersions(drafts []*draft) {
+	for i, d := range drafts {
+		if d.oracle != "" {
+			continue
+		}
+		for _, other := range drafts[:i] {
+			if other.oracle == "" && family(other.Name) == family(d.Name) && family(d.Name) != "" && other.sameArguments(d) {
+				d.oracle = fmt.Sprintf("{kernel: %s}", yamlText(other.kernel))
+				break
 			}
 		}
 	}
-	output := false
-	for _, a := range open {
-		switch {
-		case a.Written && a.ReadFirst, len(pointers) == 1 && !a.Written:
-			a.role = spec.RoleInOut
-		case scratchName.MatchString(a.Name) && len(open) > 1:
-			a.role = spec.RoleScratch
-		case a.Written, outputName.MatchString(a.Name):
-			a.role = spec.RoleOut
-		case !a.ReadFirst && len(open) < len(pointers):
-			a.role = spec.RoleOut
-		}
-		output = output || a.role == spec.RoleOut || a.role == spec.RoleInOut
-	}
-	if !output {
-		if len(open) == 0 { // all are const, but one buffer must be an output
-			open = pointers
-		}
-		open[len(open)-1].role = spec.RoleOut
-	}
 }
 
-// chooseScalars makes a config variable of every integer that could be a size.
-func (d *draft) chooseScalars() {
-	taken := map[string]bool{}
-	for _, m := range d.macros {
-		taken[m.Name] = true
-	}
-	for i := range d.args {
-		a := &d.args[i]
-		switch {
-		case a.Pointer:
-		case a.DType.Float():
-			a.value = "1.0"
-			a.notes = append(a.notes, "check the value")
-		case flagName.MatchString(a.Name) || a.Type == "bool" || a.Type == "_Bool" || a.Width > 1:
-			a.value = "0"
-			a.notes = append(a.notes, "check the value")
-		default:
-			a.value = numbered(strings.ToUpper(a.Name), taken)
-			d.vars = append(d.vars, a.value)
-			d.sizes = append(d.sizes, int64(a.DType.Size()))
-		}
-	}
-	if len(d.vars) == 0 {
-		d.vars, d.sizes = []string{numbered("N", taken)}, []int64{8}
-	}
+// family returns a kernel's name without the number of its version.
+func family(name string) string {
+	return strings.Trim(versionNumber.ReplaceAllString(strings.ToLower(name), "_"), "_")
 }
 
-// maxDraftBits bounds the product of all sizes, a power of two, and so every buffer.
-const maxDraftBits = 22
-
-// chooseSizes takes the largest power of two whose product over all variables
-// is within bounds; small integer types stay small.
-func (d *draft) chooseSizes() {
-	bits := min(20, maxDraftBits/len(d.vars))
-	if len(d.vars) == 2 {
-		bits = 10
+// sameArguments reports whether two kernels do the same with the same arguments, as far as they are
+// declared.
+func (d *draft) sameArguments(other *draft) bool {
+	if len(d.Params) != len(other.Params) || d.config() != other.config() {
+		return false
 	}
-	size := int64(1) << bits
-	for i, bytes := range d.sizes {
-		d.sizes[i] = size
-		if bytes == 1 {
-			d.sizes[i] = min(size, 64)
-		} else if bytes == 2 {
-			d.sizes[i] = min(size, 16384)
+	for i, p := range d.Params {
+		q := other.Params[i]
+		a, b := d.plan.args[i], other.plan.args[i]
+		if p.Name != q.Name || p.DType != q.DType || p.Width != q.Width || a.role != b.role || a.value != b.value || d.shape(i) != other.shape(i) || slices.Contains(b.notes, "check the role") {
+			return false
 		}
 	}
+	return true
 }

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
@@ -14,22 +15,30 @@ import (
 
 // Entry is a function that could be a kernel, found in a source file.
 type Entry struct {
-	Source   string // path as it will stand in pawl.yaml
-	Name     string // of the function
-	Space    string // namespaces around it: "a::b"
-	Line     int
-	Params   []Param
-	Macros   []Macro  // of the file
-	Template []string // names of template parameters, with a value each could have: "T float"
-	Bounds   string   // first argument of __launch_bounds__
-	Mangled  bool     // C++ without extern "C": a host cell cannot find it by name
+	Source  string // path as it will stand in pawl.yaml
+	Name    string // of the function
+	Space   string // namespaces around it: "a::b"
+	Line    int
+	Params  []Param
+	Macros  []Macro // compile-time parameters
+	Mangled bool    // C++ without extern "C": a host cell cannot find it by name
+
+	template        []templateArg
+	templateGuessed bool
+	body            []csource.Token
+	launchBounds    sum
+	plan            plan
 }
 
 // Macro is a compile-time parameter: #ifndef BLOCK, #define BLOCK 64.
 type Macro struct {
-	Name  string
-	Value string
+	Name    string
+	Value   string // or values, the default first: "256, 128"
+	Guessed bool
 }
+
+// templateArg is a parameter of a template with its argument.
+type templateArg struct{ name, value string }
 
 const (
 	maxEntriesPerFile = 64
@@ -39,27 +48,71 @@ const (
 // Find lists the functions of a source file that could be kernels: in
 // .cu those that are __global__, in C and C++ those visible to other files that
 // take a pointer to numbers. Other endings have none, nor do absolute paths: pawl.yaml names
-// sources relative to itself.
-func Find(file string, source []byte) []Entry {
+// sources relative to itself. include returns the text of a header that the file includes by a
+// name in quotes, or nil.
+func Find(file string, text []byte, include func(name string) []byte) []Entry {
 	cell := spec.CellOf(file)
 	if cell == "" || path.IsAbs(file) || !utf8.ValidString(file) {
 		return nil
 	}
-	tokens := csource.Read(source)
-	aliases := typeAliases(tokens)
-	macros := findMacros(tokens)
+	headers, missing := ownHeaders(text, include)
+	f := readSource(text, headers, missing)
+	inHeaders := map[string]bool{}
+	for _, header := range headers {
+		for _, fn := range csource.Functions(csource.Read(header)) {
+			inHeaders[fn.Name] = true
+		}
+	}
+	h := followHost(f)
 	var entries []Entry
-	for _, f := range csource.Functions(tokens) {
+	for _, fn := range f.functions {
 		if len(entries) == maxEntriesPerFile {
 			break
 		}
-		if e, ok := inferEntry(cell, f, aliases); ok {
-			e.Source, e.Macros = file, macros
-			e.Mangled = cell == spec.CellHost && path.Ext(file) != ".c" && !f.ExternC
+		if inHeaders[fn.Name] {
+			continue
+		}
+		if e, ok := inferEntry(cell, fn, f, h); ok {
+			e.Source = file
+			e.Mangled = cell == spec.CellHost && path.Ext(file) != ".c" && !fn.ExternC
+			e.makePlan(cell, f, h)
 			entries = append(entries, e)
 		}
 	}
 	return callable(entries)
+}
+
+// maxHeaders bounds how many headers are read.
+const maxHeaders = 16
+
+var quotedInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"`)
+
+// ownHeaders reads the headers that a file includes by names in quotes, and those of the headers.
+// missing says that one could not be read.
+func ownHeaders(text []byte, include func(string) []byte) (headers [][]byte, missing bool) {
+	var seen []string
+	var read func(text []byte)
+	read = func(text []byte) {
+		for _, m := range quotedInclude.FindAllSubmatch(text, maxHeaders) {
+			name := string(m[1])
+			if slices.Contains(seen, name) || len(seen) == maxHeaders {
+				continue
+			}
+			seen = append(seen, name)
+			var header []byte
+			if include != nil {
+				header = include(name)
+			}
+			if header == nil {
+				missing = true
+				continue
+			}
+			read(header)
+			headers = append(headers, header)
+		}
+	}
+	read(text)
+	return headers, missing
 }
 
 // callable drops functions that cannot be found by name where there are others
@@ -72,36 +125,35 @@ func callable(entries []Entry) []Entry {
 	return entries
 }
 
-func inferEntry(cell string, f csource.Function, aliases map[string]cType) (Entry, bool) {
-	e := Entry{Name: f.Name, Space: f.Space, Line: f.Line}
-	if !identifier.MatchString(f.Name) || len(f.Before) == 0 {
+func inferEntry(cell string, fn csource.Function, f *source, h *host) (Entry, bool) {
+	e := Entry{Name: fn.Name, Space: fn.Space, Line: fn.Line, body: fn.Body}
+	if !identifier.MatchString(fn.Name) || len(fn.Before) == 0 {
 		return e, false
 	}
 	switch cell {
 	case spec.CellCUDA:
-		if !csource.Has(f.Before, "__global__") || f.Hidden || f.Space != "" && !qualified.MatchString(f.Space) {
+		if !csource.Has(fn.Before, "__global__") || fn.Hidden || fn.Space != "" && !qualified.MatchString(fn.Space) {
 			return e, false
 		}
 	default:
-		if f.Name == "main" || f.Template != nil || (f.Hidden || f.Space != "") && !f.ExternC || csource.Has(f.Before, "static", "inline", "__inline", "__inline__", "constexpr", "typedef", "friend") {
+		if fn.Name == "main" || fn.Template != nil || (fn.Hidden || fn.Space != "") && !fn.ExternC || csource.Has(fn.Before, "static", "inline", "__inline", "__inline__", "constexpr", "typedef", "friend") {
 			return e, false
 		}
 	}
-	if f.Template != nil {
-		e.Template = templateParams(f.Template)
+	aliases := f.aliases
+	if fn.Template != nil {
 		aliases = maps.Clone(aliases)
-		for _, p := range e.Template {
-			if name, value, _ := strings.Cut(p, " "); value == "float" {
-				aliases[name] = cTypes["float"]
-			}
+		e.instantiate(fn, f, h, aliases)
+	}
+	if bounds := h.eval(csource.ReadExpression(fn.Bounds), h.globals); bounds.kind == integer {
+		if n, ok := h.numeric(bounds); ok && n > 0 && n <= spec.MaxBlockThreads {
+			e.launchBounds = bounds.sum
 		}
 	}
-	if len(f.Bounds) == 1 {
-		e.Bounds = f.Bounds[0].Text
-	}
 	pointers, texts, scalars := 0, 0, 0
-	list := csource.SplitList(f.Params)
-	for _, tokens := range list {
+	list := csource.SplitList(fn.Params)
+	names := map[string]bool{}
+	for i, tokens := range list {
 		if len(list) == 1 && (len(tokens) == 0 || len(tokens) == 1 && tokens[0].Is("void")) {
 			break
 		}
@@ -109,15 +161,13 @@ func inferEntry(cell string, f csource.Function, aliases map[string]cType) (Entr
 		if !ok {
 			return e, false
 		}
-		if p.Pointer {
-			p.Written, p.ReadFirst = elementUse(f.Body, p.Name)
-		}
+		p.rename(i, names)
 		switch {
 		case !p.Pointer:
 			scalars++
 		case !slices.Contains(textTypes, p.Type):
 			pointers++
-		case p.Type == "char" && p.Written:
+		case p.Type == "char" && writes(fn.Body, p.Name):
 			texts++
 		}
 		e.Params = append(e.Params, p)
@@ -125,77 +175,114 @@ func inferEntry(cell string, f csource.Function, aliases map[string]cType) (Entr
 	if scalars > 0 {
 		pointers += texts
 	}
+	for _, m := range f.macros {
+		if !names[m.Name] {
+			e.Macros = append(e.Macros, m)
+		}
+	}
 	return e, pointers > 0 && len(e.Params) <= maxEntryParams
+}
+
+// rename gives a parameter a name that pawl.yaml can have.
+func (p *Param) rename(i int, taken map[string]bool) {
+	if p.Name == "" {
+		p.Name = fmt.Sprintf("arg%d", i)
+	}
+	for base, n := p.Name, 2; taken[p.Name] || !identifier.MatchString(p.Name); n++ {
+		p.Name = fmt.Sprintf("%s_%d", "a"+base, n)
+	}
+	taken[p.Name] = true
+}
+
+// writes reports whether a body assigns elements of a pointer.
+func writes(body []csource.Token, name string) bool {
+	for i, t := range body {
+		if !t.Is(name) || i+1 == len(body) || !body[i+1].Is("[") {
+			continue
+		}
+		end := csource.SkipGroup(body, i+1, "[", "]")
+		for _, after := range body[end+1 : min(len(body), end+3)] {
+			if after.Is("=") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // textTypes are pointed to by functions about text and files, not by kernels; but for chars
 // that are written to by who is told how many there are.
 var textTypes = strings.Fields("char void FILE wchar_t")
 
-// templateParams lists the parameters of a template with a value for each.
-func templateParams(tokens []csource.Token) []string {
-	var params []string
-	for _, p := range csource.SplitList(tokens) {
-		name, value := "", "float"
-		for _, t := range p {
-			if t.Is("=") {
-				break
-			}
-			if t.Kind != csource.Word {
-				continue
-			}
-			switch t.Text {
-			case "int", "unsigned", "size_t", "long", "short", "uint32_t", "int32_t":
-				value = "16"
-			case "bool":
-				value = "true"
-			}
-			name = t.Text
-		}
-		params = append(params, plainIdentifier(name)+" "+value)
+// instantiate finds the arguments of a template: those of its launch or of another place that
+// names them, else the types of what is passed, else its defaults, else a guess.
+func (e *Entry) instantiate(fn csource.Function, f *source, h *host, aliases map[string]cType) {
+	var given []string
+	l := h.launches[fn.Name]
+	if l != nil && l.template != "" {
+		given = strings.Split(l.template, ", ")
+	} else if text := f.instances[fn.Name]; text != "" && l == nil {
+		given = strings.Split(text, ", ")
 	}
-	return params
+	for i, tokens := range csource.SplitList(fn.Template) {
+		head, otherwise := tokens, []csource.Token(nil)
+		if at := slices.IndexFunc(tokens, func(t csource.Token) bool { return t.Is("=") }); at >= 0 {
+			head, otherwise = tokens[:at], tokens[at+1:]
+		}
+		a := templateArg{name: plainIdentifier(lastWord(head))}
+		isType := csource.Has(head, "typename", "class")
+		switch {
+		case i < len(given):
+			a.value = given[i]
+		case isType && l != nil && deduced(fn, a.name, l) != "":
+			a.value = deduced(fn, a.name, l)
+		case otherwise != nil:
+			a.value = tokenText(otherwise)
+		case isType:
+			a.value, e.templateGuessed = "float", true
+		case csource.Has(head, "bool"):
+			a.value, e.templateGuessed = "true", true
+		default:
+			n, sure := usualMacro(a.name, usesAxis(fn.Body, "y"))
+			a.value = fmt.Sprint(n)
+			e.templateGuessed = e.templateGuessed || !sure
+		}
+		if isType {
+			if t, ok := typeNamed(a.value, aliases); ok {
+				aliases[a.name] = t
+			}
+		}
+		e.template = append(e.template, a)
+	}
+}
+
+// typeNamed looks a type up by its name.
+func typeNamed(name string, aliases map[string]cType) (cType, bool) {
+	words := strings.Fields(name)
+	if t, ok := aliases[strings.Join(words, " ")]; ok {
+		return t, true
+	}
+	t, ok := cTypes[csource.TypeKey(words)]
+	return t, ok
+}
+
+// deduced returns the type that a launch's arguments give to a parameter of the template.
+func deduced(fn csource.Function, name string, l *launch) string {
+	for i, tokens := range csource.SplitList(fn.Params) {
+		if i < len(l.args) && l.args[i].kind == buffer && csource.Has(tokens, name) {
+			return l.args[i].element
+		}
+	}
+	return ""
 }
 
 var (
-	qualified  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$`)
-	guard      = regexp.MustCompile(`^#\s*ifndef\s+([A-Z][A-Z0-9_]{0,63})\s*$`)
-	definition = regexp.MustCompile(`^#\s*define\s+([A-Za-z_]\w*)\s+\(?\s*(\w+)\s*\)?\s*$`)
-	wholeValue = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})[uUlL]*$`)
+	qualified      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$`)
+	plainName      = regexp.MustCompile(`[A-Za-z_]\w*`)
+	definitionLine = regexp.MustCompile(`^#\s*define\s+([A-Za-z_]\w*)\s+\(?\s*(\w+)\s*\)?\s*$`)
+	wholeValue     = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})[uUlL]*$`)
 )
 
 // macroWords are values of macros, besides whole numbers, that look like a
 // choice. Others (constants, attributes) are not meant to be tuned.
 var macroWords = strings.Fields("true false float double half int")
-
-// findMacros lists the macros that the source defines only when the compiler's
-// command line does not: those are made to be set from outside.
-func findMacros(tokens []csource.Token) []Macro {
-	var macros []Macro
-	seen := map[string]bool{}
-	open := ""
-	for _, t := range tokens {
-		if t.Kind != csource.Directive {
-			continue
-		}
-		if m := guard.FindStringSubmatch(t.Text); m != nil {
-			open = m[1]
-			continue
-		}
-		name := open
-		open = ""
-		m := definition.FindStringSubmatch(t.Text)
-		if m == nil || name == "" || m[1] != name || seen[name] {
-			continue
-		}
-		value := m[2]
-		if number := wholeValue.FindStringSubmatch(value); number != nil {
-			value = number[1]
-		} else if !slices.Contains(macroWords, value) {
-			continue
-		}
-		seen[name] = true
-		macros = append(macros, Macro{name, value})
-	}
-	return macros
-}

@@ -54,9 +54,6 @@ type Param struct {
 	Known   bool
 	Pointer bool
 	Const   bool // what it points to is const
-
-	Written   bool // the body assigns elements
-	ReadFirst bool // the body reads elements before it assigns any
 }
 
 // ignoredWords say nothing about what is passed.
@@ -157,28 +154,4 @@ func typeAliases(tokens []csource.Token) map[string]cType {
 		}
 	}
 	return aliases
-}
-
-// elementUse tells what a body does with the elements of a pointer: whether it
-// writes some, and whether the first thing it does is to read one.
-func elementUse(body []csource.Token, name string) (written, readFirst bool) {
-	for i, t := range body {
-		if !t.Is(name) || t.Kind != csource.Word || i+1 == len(body) || !body[i+1].Is("[") {
-			continue
-		}
-		end := csource.SkipGroup(body, i+1, "[", "]")
-		after := func(n int) csource.Token {
-			if end+n < len(body) {
-				return body[end+n]
-			}
-			return csource.Token{}
-		}
-		assigned := after(1).Is("=") && !after(2).Is("=")
-		changed := len(after(1).Text) == 1 && strings.Contains("+-*/%&|^", after(1).Text) && (after(2).Is("=") || after(2).Is(after(1).Text) && !after(2).Is("&") && !after(2).Is("|"))
-		if !assigned && !written {
-			readFirst = true
-		}
-		written = written || assigned || changed
-	}
-	return written, readFirst
 }

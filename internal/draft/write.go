@@ -5,35 +5,62 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"pawl/internal/dtype"
 	"pawl/internal/spec"
 )
 
-// config writes the variables as a mapping.
+// config writes the config: its name, its variables, and whether they are guessed.
 func (d *draft) config() string {
-	parts := make([]string, len(d.vars))
-	for i, name := range d.vars {
-		parts[i] = fmt.Sprintf("%s: %d", yamlText(name), d.sizes[i])
+	parts := make([]string, len(d.plan.sizes))
+	name, note := "main", "" // as the host code runs it
+	for i, s := range d.plan.sizes {
+		parts[i] = fmt.Sprintf("%s: %d", yamlText(s.name), s.value)
+		if s.guessed {
+			name, note = "small", " # TODO: choose sizes"
+		}
 	}
-	return "{" + strings.Join(parts, ", ") + "}"
+	return name + ": {" + strings.Join(parts, ", ") + "}" + note
 }
 
 // product returns the formula of the product of all variables.
-func (d *draft) product() string { return strings.Join(d.vars, " * ") }
+func (d *draft) product() string {
+	var names []string
+	for _, s := range d.plan.sizes {
+		names = append(names, s.name)
+	}
+	if len(names) == 0 {
+		return "1"
+	}
+	return strings.Join(names, " * ")
+}
 
-// shape writes the dimensions of a buffer of vectors of width elements.
-func (d *draft) shape(width int) string {
-	dimensions := slices.Clone(d.vars)
-	if len(dimensions) > 7 {
-		dimensions = []string{d.product()}
+// dimensions lists the dimensions of a buffer, without that of vector types.
+func (d *draft) dimensions(i int) []string {
+	count, row := d.plan.args[i].count, d.plan.args[i].row
+	n, constant := count.constant()
+	switch {
+	case count != nil && constant && row > 1 && n%row == 0 && n > row:
+		return []string{fmt.Sprint(n / row), fmt.Sprint(row)}
+	case count == nil && len(d.plan.sizes) <= 7:
+		return strings.Split(d.product(), " * ")
+	case count == nil:
+		return []string{d.product()}
+	case len(count) == 1 && count[0].factor == 1 && len(count[0].names) <= 7 && len(count[0].names) > 0:
+		return count[0].names
+	case len(count) == 1 && len(count[0].names) > 0 && len(count[0].names) < 7:
+		return append([]string{fmt.Sprint(count[0].factor)}, count[0].names...)
 	}
-	for i, name := range dimensions {
-		dimensions[i] = yamlText(name)
+	return []string{count.String()}
+}
+
+// shape writes the dimensions of a buffer.
+func (d *draft) shape(i int) string {
+	var dimensions []string
+	for _, name := range d.dimensions(i) {
+		dimensions = append(dimensions, yamlText(name))
 	}
-	if width > 1 {
+	if width := d.Params[i].Width; width > 1 {
 		dimensions = append(dimensions, fmt.Sprint(width))
 	}
 	return "[" + strings.Join(dimensions, ", ") + "]"
@@ -44,47 +71,73 @@ func (d *draft) write(b *strings.Builder, own bool) {
 	fmt.Fprintf(b, "  %s: # line %d of the source\n", yamlText(d.kernel), d.Line)
 	fmt.Fprintf(b, "    source: %s\n", yamlText(d.Source))
 	d.writeEntry(b)
-	if len(d.macros) > 0 {
+	if macros := slices.Concat(d.Macros, d.plan.params); len(macros) > 0 {
 		b.WriteString("    params: # macros; list more values to try them, the first is the default\n")
-		for _, m := range d.macros {
-			fmt.Fprintf(b, "      %s: [%s]\n", yamlText(m.Name), m.Value)
+		for _, m := range macros {
+			fmt.Fprintf(b, "      %s: [%s]", yamlText(m.Name), m.Value)
+			if m.Guessed {
+				b.WriteString(" # TODO: nothing defines this macro; choose its value")
+			}
+			b.WriteString("\n")
 		}
 	}
 	if cuda {
-		block := d.block()
-		fmt.Fprintf(b, "    launch: {grid: [%s], block: [%s]} # TODO: check grid, block and shared memory\n",
-			yamlText(fmt.Sprintf("ceildiv(%s, %s)", d.product(), block)), block)
+		d.writeLaunch(b)
 	}
 	b.WriteString("    args: # in the order of the function's parameters\n")
-	for _, a := range d.args {
-		d.writeArg(b, a, cuda)
+	for i := range d.Params {
+		d.writeArg(b, i, cuda)
+	}
+	if cuda && d.addsAtomically() {
+		b.WriteString("    deterministic: false # atomic additions come in any order\n")
+	}
+	if d.oracle != "" {
+		fmt.Fprintf(b, "    oracle: %s\n", d.oracle)
+	} else {
+		b.WriteString("    # oracle: where right answers come from, for example {kernel: name}; without one, answers are compared with the base's\n")
 	}
 	d.writeWork(b)
 	if own {
-		fmt.Fprintf(b, "    configs: # the sizes to run at; add those you care about\n      small: %s # TODO: choose sizes\n", d.config())
+		fmt.Fprintf(b, "    configs: # the sizes to run at; add those you care about\n      %s\n", d.config())
 	}
 	b.WriteString("\n")
 }
 
-// block returns what __launch_bounds__ promises, a number or a macro, or 256.
-func (d *draft) block() string {
-	value := d.Bounds
-	for _, m := range d.macros {
-		if m.Name == d.Bounds {
-			value = m.Value
+// addsAtomically reports whether the order of additions can change the result.
+func (d *draft) addsAtomically() bool {
+	for i, p := range d.Params {
+		if d.plan.args[i].role == spec.RoleInOut && p.DType.Float() && atomically(d.body, p.Name) {
+			return true
 		}
 	}
-	m := wholeValue.FindStringSubmatch(value)
-	if m == nil {
-		return "256"
+	return false
+}
+
+// writeLaunch writes grid, block and shared memory; dimensions of 1 at the end are left out.
+func (d *draft) writeLaunch(b *strings.Builder) {
+	l := d.plan.launch
+	list := func(dims [3]sum) string {
+		var parts []string
+		for _, s := range dims {
+			parts = append(parts, yamlText(s.String()))
+		}
+		for len(parts) > 1 && parts[len(parts)-1] == "1" {
+			parts = parts[:len(parts)-1]
+		}
+		return strings.Join(parts, ", ")
 	}
-	if n, err := strconv.Atoi(m[1]); err != nil || n < 1 || n > spec.MaxBlockThreads {
-		return "256"
+	fmt.Fprintf(b, "    launch: {grid: [%s], block: [%s]", list(l.grid), list(l.block))
+	if len(l.shared) > 0 {
+		fmt.Fprintf(b, ", shared: %s", yamlText(l.shared.String()))
 	}
-	if value == d.Bounds {
-		return m[1]
+	if l.cooperative {
+		b.WriteString(", cooperative: true")
 	}
-	return d.Bounds
+	b.WriteString("}")
+	if d.plan.guess != "" {
+		fmt.Fprintf(b, " # TODO: check the %s", d.plan.guess)
+	}
+	b.WriteString("\n")
 }
 
 func (d *draft) writeEntry(b *strings.Builder) {
@@ -92,14 +145,15 @@ func (d *draft) writeEntry(b *strings.Builder) {
 	if d.Space != "" && spec.CellOf(d.Source) == spec.CellCUDA {
 		entry = d.Space + "::" + d.Name
 	}
-	if d.Template != nil {
+	if d.template != nil {
 		var values []string
-		for _, p := range d.Template {
-			_, value, _ := strings.Cut(p, " ")
-			values = append(values, value)
+		for _, a := range d.template {
+			values = append(values, a.value)
 		}
 		entry += "<" + strings.Join(values, ", ") + ">"
-		note = " # TODO: choose the template's arguments"
+		if d.templateGuessed {
+			note = " # TODO: choose the template's arguments"
+		}
 	}
 	if d.Mangled {
 		note = ` # TODO: declare the function extern "C", or it cannot be found by name`
@@ -107,28 +161,23 @@ func (d *draft) writeEntry(b *strings.Builder) {
 	fmt.Fprintf(b, "    entry: %s%s\n", yamlText(entry), note)
 }
 
-func (d *draft) writeArg(b *strings.Builder, a draftArg, cuda bool) {
-	notes := a.notes
-	kind := a.DType
-	if !a.Pointer && !cuda && kind.Float() && kind.Size() < 4 {
-		kind = dtype.F32
-		notes = append(notes, fmt.Sprintf("a host cell cannot pass %s by value", a.DType))
-	}
-	if !a.Known {
-		notes = append(notes, fmt.Sprintf("check the dtype, %s is not known", commentText(a.Type)))
-	}
-	line := fmt.Sprintf("      - {name: %s, dtype: %s", yamlText(a.Name), kind)
-	if a.Pointer {
-		line += fmt.Sprintf(", shape: %s, role: %s", d.shape(a.Width), a.role)
-		// Integers are often indices: zeros stay inside any buffer.
-		if (a.role == spec.RoleIn || a.role == spec.RoleInOut) && !kind.Float() && kind.Size() >= 4 {
-			line += ", init: zero"
-			notes = append(notes, "check the shape and what it is filled with")
-		} else {
-			notes = append(notes, "check the shape")
+func (d *draft) writeArg(b *strings.Builder, i int, cuda bool) {
+	p, a := d.Params[i], d.plan.args[i]
+	notes := slices.Clone(a.notes)
+	kind := p.DType
+	if !p.Pointer {
+		if kind = p.scalarType(cuda); kind != p.DType {
+			notes = append(notes, fmt.Sprintf("a host cell cannot pass %s by value", p.DType))
 		}
-		if !a.Const {
-			notes[len(notes)-1] += " and role"
+	}
+	if !p.Known {
+		notes = append(notes, fmt.Sprintf("check the dtype, %s is not known", commentText(p.Type)))
+	}
+	line := fmt.Sprintf("      - {name: %s, dtype: %s", yamlText(p.Name), kind)
+	if p.Pointer {
+		line += fmt.Sprintf(", shape: %s, role: %s", d.shape(i), a.role)
+		if a.init != "" {
+			line += ", init: " + a.init
 		}
 	} else {
 		line += ", value: " + yamlText(a.value)
@@ -140,27 +189,50 @@ func (d *draft) writeArg(b *strings.Builder, a draftArg, cuda bool) {
 	b.WriteString(line + "\n")
 }
 
-// writeWork writes what is certain of the work, that all buffers but scratch
-// are read or written, and asks for the rest.
+// writeWork writes how many bytes a launch must move at least: all buffers but scratch, once. Where
+// a buffer's size is guessed there is nothing to say.
 func (d *draft) writeWork(b *strings.Builder) {
-	bytes := 0
-	for _, a := range d.args {
-		if a.Pointer && a.role != spec.RoleScratch {
-			times := 1
-			if a.role == spec.RoleInOut {
-				times = 2
-			}
-			bytes += times * a.Width * a.DType.Size()
+	var bytes sum
+	for i, a := range d.plan.args {
+		p := d.Params[i]
+		if !p.Pointer || a.role == spec.RoleScratch {
+			continue
 		}
+		if a.count == nil {
+			return
+		}
+		times := int64(p.Width * p.DType.Size())
+		if a.role == spec.RoleInOut {
+			times *= 2
+		}
+		bytes = bytes.plus(a.count, times)
 	}
-	b.WriteString("    # TODO: say where right answers come from, for example oracle: {kernel: name of another kernel}\n")
-	fmt.Fprintf(b, "    work: {bytes: %s} # TODO: check, and add flops\n", yamlText(fmt.Sprintf("%d * %s", bytes, d.product())))
+	flops := ""
+	if d.oracle == "gemm" {
+		var out, in int
+		for i, a := range d.plan.args {
+			switch a.role {
+			case spec.RoleIn:
+				in = i
+			case spec.RoleOut, spec.RoleInOut:
+				out = i
+			}
+		}
+		m, inner := d.dimensions(out), d.dimensions(in)
+		k := inner[0]
+		if k == m[1] {
+			k = inner[1]
+		}
+		flops = ", flops: " + yamlText("2 * "+strings.Join(m, " * ")+" * "+k)
+	}
+	fmt.Fprintf(b, "    work: {bytes: %s%s}\n", yamlText(bytes.String()), flops)
 }
 
 var (
-	plainText = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
-	numeric   = regexp.MustCompile(`^[0-9.]+$`)
-	yamlWords = strings.Fields("null Null NULL true True TRUE false False FALSE")
+	plainText    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
+	numeric      = regexp.MustCompile(`^[0-9.]+$`)
+	templateText = regexp.MustCompile(`[^A-Za-z0-9_:]`)
+	yamlWords    = strings.Fields("null Null NULL true True TRUE false False FALSE")
 )
 
 // yamlText writes text so that YAML reads it back as the same text; numbers

@@ -1,0 +1,427 @@
+package draft
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"pawl/internal/csource"
+	"pawl/internal/dtype"
+	"pawl/internal/spec"
+)
+
+// plan is what the source says about running an entry.
+type plan struct {
+	launch *launch
+	guess  string // what of the launch is guessed; "": nothing
+	args   []planned
+	params []Macro // block sizes that the host code tries
+	sizes  []size
+}
+
+// planned is an argument of the plan.
+type planned struct {
+	value string // scalars
+	count sum    // of a buffer's elements
+	row   int64  // elements of a row, where the count is a number
+	role  spec.Role
+	init  string
+	notes []string // what is guessed
+}
+
+// size is a variable of the config.
+type size struct {
+	name    string
+	value   int64
+	guessed bool
+}
+
+var (
+	identifier  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	outputName  = regexp.MustCompile(`(?i)^(.*_)?(out|output|outputs|o|y|c|d|dst|dest|res|result|results|z)$`)
+	scratchName = regexp.MustCompile(`(?i)^(.*_)?(tmp|temp|scratch|workspace|work|ws|partial|partials|buf|buffer)$`)
+	flagName    = regexp.MustCompile(`(?i)^(causal|mode|flags?|axis|seed|verbose|(is|has|use|do)_.*|trans.*)$`)
+)
+
+// makePlan finds out how an entry is launched, how large its buffers are and what it does with them.
+func (e *Entry) makePlan(cell string, f *source, h *host) {
+	e.plan = plan{args: make([]planned, len(e.Params))}
+	var l *launch
+	if cell == spec.CellCUDA {
+		l = h.launches[e.Name]
+	}
+	d := &device{file: f, globals: h.globals, functions: map[string]csource.Function{}, parameters: map[string]bound{}, widths: map[string]int{}}
+	for _, fn := range f.functions {
+		if fn.Name != e.Name {
+			d.functions[fn.Name] = fn
+		}
+	}
+	for i, p := range e.Params {
+		d.widths[p.Name] = p.Width
+		if !p.Pointer {
+			d.parameters[p.Name] = e.planScalar(i, l, f)
+		}
+	}
+	for _, a := range e.template {
+		if n, ok := literal(a.value).sum.constant(); ok && n > 0 {
+			d.parameters[a.name] = exactly(number(n))
+		} else if f.macro(a.value) {
+			d.parameters[a.name] = exactly(named(a.value))
+		}
+	}
+	d.numbers = h.values()
+	d.guessSizes()
+	if cell == spec.CellCUDA {
+		e.planLaunch(d, l)
+		d.grid, d.block = e.plan.launch.grid, e.plan.launch.block
+	}
+	d.guessSizes()
+	d.follow(e)
+	for i, p := range e.Params {
+		if p.Pointer {
+			e.planBuffer(i, d, l)
+		}
+	}
+	e.simplifyCounts(d)
+	e.chooseRoles(d)
+	e.chooseSizes(d, h)
+}
+
+// simplifyCounts replaces a long formula by that of another buffer that has as many elements.
+func (e *Entry) simplifyCounts(d *device) {
+	for i := range e.plan.args {
+		a := &e.plan.args[i]
+		if len(a.count) < 2 {
+			continue
+		}
+		n, _ := a.count.at(d.numbers)
+		for _, other := range e.plan.args {
+			if m, _ := other.count.at(d.numbers); len(other.count) == 1 && m == n {
+				a.count = other.count
+				break
+			}
+		}
+	}
+}
+
+// guessSizes gives variables without a value one for the comparison of formulas.
+func (d *device) guessSizes() {
+	for name := range d.file.unsure {
+		if _, known := d.numbers[name]; !known {
+			d.numbers[name] = 1024
+		}
+	}
+}
+
+// usualScalars are floating-point parameters whose name says what they are.
+var usualScalars = map[string]string{"eps": "1e-05", "epsilon": "1e-05", "alpha": "1.0", "beta": "0.0", "learning_rate": "0.001", "lr": "0.001", "beta1": "0.9", "beta2": "0.999", "weight_decay": "0.0"}
+
+// planScalar finds the value of a scalar: what the launch passes, else a variable.
+func (e *Entry) planScalar(i int, l *launch, f *source) bound {
+	p, a := e.Params[i], &e.plan.args[i]
+	var v value
+	if l != nil && i < len(l.args) {
+		v = l.args[i]
+	}
+	text, known := v.formula()
+	switch usual, isBlock := usualBlock(p.Name); {
+	case p.DType.Float():
+		a.value = "1.0"
+		if known {
+			a.value = text
+		} else if s, ok := usualScalars[strings.ToLower(p.Name)]; ok {
+			a.value = s
+		} else {
+			a.notes = append(a.notes, "check the value")
+		}
+	case v.kind == integer:
+		a.value = text
+		return exactly(v.sum)
+	case p.Width > 1 || !p.Known || flagName.MatchString(p.Name) || p.Type == "bool" || p.Type == "_Bool":
+		a.value = "0"
+		if p.Known {
+			a.notes = append(a.notes, "check the value")
+		}
+		return exactly(nil)
+	case isBlock && l == nil:
+		a.value = number(usual).String()
+		return exactly(number(usual))
+	default:
+		s := f.unknownSize(p.Name)
+		a.value = s.String()
+		return exactly(s)
+	}
+	return bound{}
+}
+
+// planLaunch takes the launch that the host code has, and infers what it does not say.
+func (e *Entry) planLaunch(d *device, l *launch) {
+	if l != nil && !l.guessed && d.sane(l) {
+		e.plan.launch = l
+		return
+	}
+	d.follow(e)
+	inferred, guess := d.inferLaunch(e)
+	if l != nil { // a part of it is known
+		guess = "grid, block and shared memory"
+		for _, part := range []struct{ have, to *[3]sum }{{&l.grid, &inferred.grid}, {&l.block, &inferred.block}} {
+			if part.have[0] != nil {
+				*part.to = *part.have
+			}
+		}
+		if l.shared != nil {
+			inferred.shared = l.shared
+		}
+		inferred.cooperative = l.cooperative
+	}
+	d.guessSizes()
+	if !d.sane(inferred) {
+		guess = "grid, block and shared memory"
+		inferred = &launch{grid: [3]sum{number(1), number(1), number(1)}, block: [3]sum{number(256), number(1), number(1)}}
+	}
+	e.plan.launch, e.plan.guess = inferred, guess
+}
+
+// sane reports whether a launch has dimensions that a GPU takes.
+func (d *device) sane(l *launch) bool {
+	threads := int64(1)
+	for axis := range axes {
+		n, ok := l.block[axis].at(d.numbers)
+		m, also := l.grid[axis].at(d.numbers)
+		if !ok || !also || n < 1 || m < 1 || n > spec.MaxBlockThreads || m > 1<<30 || axis > 0 && m > 65535 {
+			return false
+		}
+		threads *= n
+	}
+	shared, ok := l.shared.at(d.numbers)
+	return ok && shared >= 0 && shared < 227<<10 && threads <= spec.MaxBlockThreads
+}
+
+// planBuffer finds how many elements a buffer has: as many as the host code allocates, else as many
+// as the kernel reaches.
+func (e *Entry) planBuffer(i int, d *device, l *launch) {
+	p, a, u := e.Params[i], &e.plan.args[i], d.uses[e.Params[i].Name]
+	if u == nil {
+		u = &use{unbounded: true}
+	}
+	var host sum
+	if l != nil && i < len(l.args) && l.args[i].kind == buffer {
+		v := l.args[i]
+		host = v.count
+		if quotient, rest := v.sum.split(number(int64(p.DType.Size() * p.Width))); len(rest) == 0 && len(v.sum) > 0 {
+			host = quotient
+		}
+		if v.zero && u.added {
+			a.init = "zero"
+		}
+	}
+	reached := u.known && !u.unbounded
+	switch {
+	case len(host) > 0 && reached && sameTerms(host, u.extent):
+		a.count = u.extent // its names are in the order of the dimensions
+	case len(host) > 0:
+		a.count = host
+	case reached:
+		a.count = u.extent
+	default:
+		a.notes = append(a.notes, "check the shape")
+	}
+	if n, ok := a.count.at(d.numbers); a.count != nil && (!ok || n < 1 || n > 1<<33) {
+		a.count = nil
+		a.notes = append(a.notes, "check the shape")
+	}
+	a.row = u.row
+	if u.index && !p.DType.Float() {
+		a.init = "zero" // stays inside any buffer
+		a.notes = append(a.notes, "fill it with valid indices")
+	}
+	if u.added && !u.unbounded && a.init == "" && p.DType.Size() >= 4 && atomically(e.body, p.Name) {
+		a.init = "zero"
+	}
+	if a.count == nil && !p.DType.Float() && p.DType.Size() >= 4 && !u.written && a.init == "" {
+		a.init = "zero"
+	}
+}
+
+// atomically reports whether a body adds to a buffer with atomic functions.
+func atomically(body []csource.Token, name string) bool {
+	for i, t := range body {
+		if strings.HasPrefix(t.Text, "atomic") && csource.Has(body[i:min(len(body), i+4)], name) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameTerms reports whether two sums are equal but for the order of their names.
+func sameTerms(a, b sum) bool { return len(a.plus(b, -1)) == 0 }
+
+// chooseRoles says what buffers are for: what the body does with them, else what is const is read,
+// else their names, or their place at the end.
+func (e *Entry) chooseRoles(d *device) {
+	var open, pointers []int // open: those that may be written
+	for i, p := range e.Params {
+		if !p.Pointer {
+			continue
+		}
+		e.plan.args[i].role = spec.RoleIn
+		pointers = append(pointers, i)
+		if u := d.uses[p.Name]; !p.Const && (u == nil || u.written || !u.read) {
+			open = append(open, i)
+		}
+	}
+	output := false
+	for _, i := range open {
+		p, a, u := e.Params[i], &e.plan.args[i], d.uses[e.Params[i].Name]
+		if u == nil {
+			u = &use{}
+		}
+		switch {
+		case u.written && u.readFirst, len(pointers) == 1 && !u.written:
+			a.role = spec.RoleInOut
+		case scratchName.MatchString(p.Name) && len(open) > 1:
+			a.role = spec.RoleScratch
+		case u.written, outputName.MatchString(p.Name), len(open) < len(pointers):
+			a.role = spec.RoleOut
+		}
+		if !u.written {
+			a.notes = append(a.notes, "check the role")
+		}
+		output = output || a.role == spec.RoleOut || a.role == spec.RoleInOut
+	}
+	if !output {
+		if len(open) == 0 { // nothing is written, but one buffer must be an output
+			open = pointers
+		}
+		last := &e.plan.args[open[len(open)-1]]
+		last.role = spec.RoleOut
+		if !slices.Contains(last.notes, "check the role") {
+			last.notes = append(last.notes, "check the role")
+		}
+	}
+	for i := range e.plan.args {
+		if a := &e.plan.args[i]; a.role == spec.RoleOut || a.role == spec.RoleScratch {
+			a.init = ""
+		}
+	}
+}
+
+// maxDraftBits bounds the product of all guessed sizes, a power of two.
+const maxDraftBits = 22
+
+// chooseSizes lists the variables that the plan uses, with values for those that nobody gives:
+// the largest power of two that keeps buffers small. Small integer types stay small.
+func (e *Entry) chooseSizes(d *device, h *host) {
+	var names []string
+	add := func(s sum) {
+		for _, name := range s.variables() {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	for i, a := range e.plan.args {
+		add(a.count)
+		if !e.Params[i].Pointer {
+			add(sum{{1, []string{a.value}}})
+		}
+	}
+	if l := e.plan.launch; l != nil {
+		for axis := range axes {
+			add(l.grid[axis])
+			add(l.block[axis])
+		}
+		add(l.shared)
+	}
+	guessed := 0
+	for _, name := range names {
+		switch n, known := h.sizes[name]; {
+		case known:
+			e.plan.sizes = append(e.plan.sizes, size{name, n, false})
+		case slices.ContainsFunc(h.params, func(m Macro) bool { return m.Name == name }):
+			at := slices.IndexFunc(h.params, func(m Macro) bool { return m.Name == name })
+			e.plan.params = append(e.plan.params, h.params[at])
+		case d.file.unsure[name]:
+			guessed++
+			e.plan.sizes = append(e.plan.sizes, size{name, 0, true})
+		}
+	}
+	if len(e.plan.sizes) == 0 && slices.ContainsFunc(e.plan.args, func(a planned) bool { return a.role != "" && a.count == nil }) {
+		name := numbered("N", map[string]bool{"N": d.file.macro("N")})
+		guessed++
+		e.plan.sizes = append(e.plan.sizes, size{name, 0, true})
+	}
+	if guessed == 0 {
+		return
+	}
+	total := maxDraftBits
+	if e.plan.launch != nil { // a GPU does more
+		total = 30
+	}
+	bits := min(20, total/guessed)
+	if guessed > 1 {
+		bits = min(10, bits)
+	}
+	for ; bits > 0; bits-- {
+		e.setSizes(bits, d)
+		if e.fits(d) {
+			return
+		}
+	}
+}
+
+// setSizes gives all guessed sizes a value.
+func (e *Entry) setSizes(bits int, d *device) {
+	for i := range e.plan.sizes {
+		s := &e.plan.sizes[i]
+		if !s.guessed {
+			continue
+		}
+		s.value = 1 << bits
+		for j, a := range e.plan.args {
+			if a.value == s.name {
+				switch e.Params[j].DType.Size() {
+				case 1:
+					s.value = min(s.value, 64)
+				case 2:
+					s.value = min(s.value, 16384)
+				}
+			}
+		}
+		d.numbers[s.name] = s.value
+	}
+}
+
+// maxDraftElements bounds a buffer with guessed sizes.
+const maxDraftElements = 4 << maxDraftBits
+
+// fits reports whether buffers and launch are of a reasonable size.
+func (e *Entry) fits(d *device) bool {
+	product := int64(1)
+	for _, s := range e.plan.sizes {
+		product *= max(1, min(s.value, 1<<20))
+		product = min(product, 1<<40)
+	}
+	for i, a := range e.plan.args {
+		if !e.Params[i].Pointer {
+			continue
+		}
+		n, most := product, int64(1<<maxDraftBits)
+		if a.count != nil {
+			n, _ = a.count.at(d.numbers)
+			most = maxDraftElements
+		}
+		if n > most {
+			return false
+		}
+	}
+	return e.plan.launch == nil || d.sane(e.plan.launch)
+}
+
+// scalarType is the element type that a scalar is passed as.
+func (p Param) scalarType(cuda bool) dtype.Type {
+	if !cuda && p.DType.Float() && p.DType.Size() < 4 {
+		return dtype.F32
+	}
+	return p.DType
+}
