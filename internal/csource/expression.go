@@ -17,7 +17,7 @@ type Expression struct {
 }
 
 // maxExpressionDepth bounds the recursion on hostile sources.
-const maxExpressionDepth = 200
+const maxExpressionDepth = 600
 
 // ReadExpression reads tokens as one expression; nil where they are none.
 func ReadExpression(tokens []Token) *Expression {

@@ -43,7 +43,7 @@ type device struct {
 	globals     map[string]value
 	numbers     map[string]int64 // values of all variables, to compare sums
 	grid, block [3]sum           // nil: not known yet
-	widths      map[string]int   // elements of a parameter's vector type
+	bytes       map[string]int   // size of a parameter's elements
 	uses        map[string]*use
 	guards      []guard
 	indices     []sum // forms of all indices
@@ -54,16 +54,18 @@ type device struct {
 	result      bound
 	depth       int
 	steps       int
+	work        int // expressions evaluated
 }
 
 const (
 	maxDeviceSteps = 20000
 	maxDeviceDepth = 5
+	maxWork        = 100000
 )
 
 // follow walks through a kernel's body with its parameters.
 func (d *device) follow(e *Entry) {
-	d.uses, d.guards, d.indices, d.forms, d.steps = map[string]*use{}, nil, nil, nil, 0
+	d.uses, d.guards, d.indices, d.forms, d.steps, d.work = map[string]*use{}, nil, nil, nil, 0, 0
 	d.assigned = map[string]bool{}
 	env := maps.Clone(d.parameters)
 	for _, p := range e.Params {

@@ -19,10 +19,13 @@ func exactly(s sum) bound {
 
 // eval evaluates an expression of device code, and records the accesses in it.
 func (d *device) eval(e *csource.Expression, env map[string]bound) bound {
-	if e == nil {
+	if d.work++; e == nil || d.work > maxWork {
 		return bound{}
 	}
 	b := d.evaluate(e, env)
+	if b.top.tooLarge() || b.form.tooLarge() {
+		b = bound{base: b.base, scale: b.scale}
+	}
 	if have, ok := env[e.String()]; ok && e.Op != "name" && b.base == "" {
 		if have.form == nil {
 			have.form = b.form
@@ -140,8 +143,8 @@ func (d *device) cast(e *csource.Expression, env map[string]bound) bound {
 		return b
 	}
 	words := strings.Fields(strings.ReplaceAll(strings.TrimSuffix(e.Text, "*"), "const", ""))
-	if t, ok := cTypes[csource.TypeKey(words)]; ok && t.width > 1 {
-		b.scale = max(1, int64(t.width/max(1, d.widths[b.base])))
+	if t, ok := typeNamed(strings.Join(words, " "), d.file.aliases); ok {
+		b.scale = max(1, int64(t.width*t.dtype.Size()/max(1, d.bytes[b.base])))
 	}
 	return b
 }
@@ -343,8 +346,14 @@ func (d *device) call(e *csource.Expression, env map[string]bound) bound {
 	outer := d.result
 	d.result = bound{}
 	inner := map[string]bound{}
+	given := csource.SplitList(e.Template)
+	for i, tokens := range csource.SplitList(fn.Template) {
+		if i < len(given) {
+			inner[paramName(tokens)] = d.quiet(csource.ReadExpression(given[i]), env)
+		}
+	}
 	for i, tokens := range csource.SplitList(fn.Params) {
-		if name := lastWord(tokens); name != "" && i < len(args) {
+		if name := paramName(tokens); name != "" && i < len(args) {
 			inner[name] = args[i]
 		}
 	}

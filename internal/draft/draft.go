@@ -100,6 +100,7 @@ func (d *draft) accepted() bool {
 func (d *draft) simplify() {
 	d.oracle = ""
 	d.plan.params, d.plan.sizes = nil, nil
+	d.Macros = slices.DeleteFunc(slices.Clone(d.Macros), func(m Macro) bool { return m.Guessed })
 	taken := map[string]bool{}
 	for _, m := range d.Macros {
 		taken[m.Name] = true

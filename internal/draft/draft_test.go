@@ -137,6 +137,7 @@ func FuzzInfer(f *testing.F) {
 		}
 	}
 	f.Add("x.c", []byte("void f(int null, float *true, char y, short s, bool b, int N, int n) {}"))
+	f.Add("y.cu", []byte("__global__ void f(float *x) { x[threadIdx.x] = \xd8macro + and + N; }"))
 	f.Fuzz(func(t *testing.T, name string, source []byte) {
 		entries := Find(name, source, nil)
 		if len(entries) == 0 {

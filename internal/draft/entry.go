@@ -26,6 +26,7 @@ type Entry struct {
 	template        []templateArg
 	templateGuessed bool
 	body            []csource.Token
+	reach           []csource.Token // the body, and those of the functions that it calls
 	launchBounds    sum
 	plan            plan
 }
@@ -48,28 +49,21 @@ const (
 // Find lists the functions of a source file that could be kernels: in
 // .cu those that are __global__, in C and C++ those visible to other files that
 // take a pointer to numbers. Other endings have none, nor do absolute paths: pawl.yaml names
-// sources relative to itself. include returns the text of a header that the file includes by a
+// sources relative to itself. A kernel of a header belongs to the file that launches it. include returns the text of a header that the file includes by a
 // name in quotes, or nil.
 func Find(file string, text []byte, include func(name string) []byte) []Entry {
 	cell := spec.CellOf(file)
 	if cell == "" || path.IsAbs(file) || !utf8.ValidString(file) {
 		return nil
 	}
-	headers, missing := ownHeaders(text, include)
-	f := readSource(text, headers, missing)
-	inHeaders := map[string]bool{}
-	for _, header := range headers {
-		for _, fn := range csource.Functions(csource.Read(header)) {
-			inHeaders[fn.Name] = true
-		}
-	}
+	f := readSource(text, include)
 	h := followHost(f)
 	var entries []Entry
 	for _, fn := range f.functions {
 		if len(entries) == maxEntriesPerFile {
 			break
 		}
-		if inHeaders[fn.Name] {
+		if fn.Line == 0 && h.launches[fn.Name] == nil { // of a header, for others
 			continue
 		}
 		if e, ok := inferEntry(cell, fn, f, h); ok {
@@ -80,39 +74,6 @@ func Find(file string, text []byte, include func(name string) []byte) []Entry {
 		}
 	}
 	return callable(entries)
-}
-
-// maxHeaders bounds how many headers are read.
-const maxHeaders = 16
-
-var quotedInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"`)
-
-// ownHeaders reads the headers that a file includes by names in quotes, and those of the headers.
-// missing says that one could not be read.
-func ownHeaders(text []byte, include func(string) []byte) (headers [][]byte, missing bool) {
-	var seen []string
-	var read func(text []byte)
-	read = func(text []byte) {
-		for _, m := range quotedInclude.FindAllSubmatch(text, maxHeaders) {
-			name := string(m[1])
-			if slices.Contains(seen, name) || len(seen) == maxHeaders {
-				continue
-			}
-			seen = append(seen, name)
-			var header []byte
-			if include != nil {
-				header = include(name)
-			}
-			if header == nil {
-				missing = true
-				continue
-			}
-			read(header)
-			headers = append(headers, header)
-		}
-	}
-	read(text)
-	return headers, missing
 }
 
 // callable drops functions that cannot be found by name where there are others
@@ -126,7 +87,7 @@ func callable(entries []Entry) []Entry {
 }
 
 func inferEntry(cell string, fn csource.Function, f *source, h *host) (Entry, bool) {
-	e := Entry{Name: fn.Name, Space: fn.Space, Line: fn.Line, body: fn.Body}
+	e := Entry{Name: fn.Name, Space: fn.Space, Line: fn.Line, body: fn.Body, reach: f.reach(fn)}
 	if !identifier.MatchString(fn.Name) || len(fn.Before) == 0 {
 		return e, false
 	}
@@ -243,7 +204,7 @@ func (e *Entry) instantiate(fn csource.Function, f *source, h *host, aliases map
 		case csource.Has(head, "bool"):
 			a.value, e.templateGuessed = "true", true
 		default:
-			n, sure := usualMacro(a.name, usesAxis(fn.Body, "y"))
+			n, sure := usualMacro(a.name, usesAxis(e.reach, "y"))
 			a.value = fmt.Sprint(n)
 			e.templateGuessed = e.templateGuessed || !sure
 		}

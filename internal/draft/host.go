@@ -59,6 +59,7 @@ type host struct {
 	globals   map[string]value
 	depth     int
 	steps     int // statements executed
+	work      int // expressions evaluated
 	root      bool
 	returned  value
 	functions map[string]csource.Function
@@ -201,7 +202,7 @@ func (h *host) run(fn csource.Function, args []value, template []csource.Token) 
 	defer func() { h.types = types }()
 	for i, tokens := range csource.SplitList(fn.Params) {
 		p, ok := parseParam(tokens, h.file.aliases)
-		if name := lastWord(tokens); !ok && name != "" { // a reference, or of a class
+		if name := paramName(tokens); !ok && name != "" { // a reference, or of a class
 			p = Param{Name: name, Pointer: true}
 		}
 		switch {
@@ -238,7 +239,7 @@ func (h *host) bindTemplate(fn csource.Function, args []value, template []csourc
 		given = csource.SplitList(template)
 	}
 	for i, tokens := range csource.SplitList(fn.Template) {
-		name := lastWord(tokens)
+		name := paramName(tokens)
 		switch isType := csource.Has(tokens, "typename", "class"); {
 		case i < len(given) && isType:
 			types[name] = h.typeText(given[i])
@@ -269,6 +270,24 @@ func usualBlock(name string) (int64, bool) {
 		return 256, true
 	}
 	return 0, false
+}
+
+// paramName returns the name of a parameter, also of one such as T (&x)[4].
+func paramName(tokens []csource.Token) string {
+	name := ""
+	for i := 0; i < len(tokens); i++ {
+		switch t := tokens[i]; {
+		case t.Is("="), t.Is(")"):
+			return name
+		case t.Is("["):
+			i = csource.SkipGroup(tokens, i, "[", "]")
+		case t.Is("<"):
+			i = csource.SkipGroup(tokens, i, "<", ">")
+		case t.Kind == csource.Word:
+			name = t.Text
+		}
+	}
+	return name
 }
 
 func lastWord(tokens []csource.Token) string {

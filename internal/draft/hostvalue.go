@@ -14,9 +14,17 @@ var ceilName = regexp.MustCompile(`(?i)^(.*::)?(ceil_?div|cdiv|i?div_?up|div_?ce
 
 // eval evaluates an expression of host code.
 func (h *host) eval(e *csource.Expression, env map[string]value) value {
-	if e == nil {
+	if h.work++; e == nil || h.work > maxWork {
 		return value{}
 	}
+	v := h.evaluate(e, env)
+	if v.sum.tooLarge() || v.divisor.tooLarge() || len(v.text) > maxNameLength {
+		return value{}
+	}
+	return v
+}
+
+func (h *host) evaluate(e *csource.Expression, env map[string]value) value {
 	switch e.Op {
 	case "number":
 		return literal(e.Text)

@@ -17,7 +17,7 @@ func (d *device) inferLaunch(e *Entry) (*launch, string) {
 	l := &launch{grid: [3]sum{number(1), number(1), number(1)}, block: [3]sum{number(1), number(1), number(1)}}
 	var threaded []int
 	for axis := range axes {
-		if asksFor(e.body, "threadIdx", axis) || asksFor(e.body, "blockDim", axis) {
+		if asksFor(e.reach, "threadIdx", axis) || asksFor(e.reach, "blockDim", axis) {
 			threaded = append(threaded, axis)
 		}
 	}
@@ -27,7 +27,7 @@ func (d *device) inferLaunch(e *Entry) (*launch, string) {
 		if slices.Contains(threaded, axis) {
 			l.block[axis] = d.blockSize(e, axis, len(threaded), place.stride)
 		}
-		if !asksFor(e.body, "blockIdx", axis) {
+		if !asksFor(e.reach, "blockIdx", axis) {
 			continue
 		}
 		step := substitute(place.stride, "blockDim."+axes[axis:axis+1], l.block[axis])
@@ -50,7 +50,7 @@ func (d *device) inferLaunch(e *Entry) (*launch, string) {
 			l.grid[axis] = number(1)
 		}
 	}
-	if len(threaded) == 0 && !asksFor(e.body, "blockIdx", 0) && !d.aloneIsEnough() {
+	if len(threaded) == 0 && !asksFor(e.reach, "blockIdx", 0) && !d.aloneIsEnough() {
 		guess = "grid and block"
 		if l.block[0] = number(256); e.launchBounds != nil {
 			l.block[0] = e.launchBounds
@@ -232,7 +232,7 @@ func (d *device) blockSize(e *Entry, axis, dimensions int, stride sum) sum {
 		}
 	}
 	words := map[string]bool{}
-	for _, t := range e.body {
+	for _, t := range e.reach {
 		words[t.Text] = true
 	}
 	for _, m := range d.file.macros {

@@ -50,14 +50,14 @@ func (e *Entry) makePlan(cell string, f *source, h *host) {
 	if cell == spec.CellCUDA {
 		l = h.launches[e.Name]
 	}
-	d := &device{file: f, globals: h.globals, functions: map[string]csource.Function{}, parameters: map[string]bound{}, widths: map[string]int{}}
+	d := &device{file: f, globals: h.globals, functions: map[string]csource.Function{}, parameters: map[string]bound{}, bytes: map[string]int{}}
 	for _, fn := range f.functions {
 		if fn.Name != e.Name {
 			d.functions[fn.Name] = fn
 		}
 	}
 	for i, p := range e.Params {
-		d.widths[p.Name] = p.Width
+		d.bytes[p.Name] = p.Width * p.DType.Size()
 		if !p.Pointer {
 			d.parameters[p.Name] = e.planScalar(i, l, f)
 		}

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,6 +22,11 @@ type preprocessor struct {
 	params []Macro // macros that are made to be set from outside; they are not replaced
 	out    []csource.Token
 	budget int // tokens that replacements may still make
+
+	include func(name string) []byte // the text of a header in quotes; nil: not there
+	seen    []string                 // headers
+	missing bool                     // a header could not be read
+	words   map[string]bool          // all words, as written
 }
 
 // maxExpansion bounds what macros can grow a source to.
@@ -31,14 +37,24 @@ var outsideMacros = map[string]string{
 	"__CUDACC__": "1", "__CUDA_ARCH__": "900", "__cplusplus": "201703", "CUDART_VERSION": "12000", "CUDA_VERSION": "12000", "__CUDACC_VER_MAJOR__": "12", "__linux__": "1",
 }
 
-func preprocess(tokens []csource.Token) *preprocessor {
-	p := &preprocessor{macros: map[string]definition{}, budget: maxExpansion}
+// maxHeaders bounds how many headers are read.
+const maxHeaders = 32
+
+func preprocess(text []byte, include func(string) []byte) *preprocessor {
+	p := &preprocessor{macros: map[string]definition{}, budget: maxExpansion, include: include, words: map[string]bool{}}
+	p.file(csource.Read(text))
+	return p
+}
+
+// file follows the tokens of a file.
+func (p *preprocessor) file(tokens []csource.Token) {
 	var taken []branch
 	guard := "" // the name of an #ifndef on the line before
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
 		active := len(taken) == 0 || taken[len(taken)-1].active
 		if t.Kind != csource.Directive {
+			p.words[t.Text] = true
 			guard = ""
 			if active {
 				i = p.token(tokens, i)
@@ -48,6 +64,9 @@ func preprocess(tokens []csource.Token) *preprocessor {
 		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(t.Text, "#")), " "))
 		if len(words) == 0 {
 			continue
+		}
+		for _, word := range plainName.FindAllString(t.Text, -1) {
+			p.words[word] = true
 		}
 		before := guard
 		guard = ""
@@ -81,9 +100,35 @@ func preprocess(tokens []csource.Token) *preprocessor {
 			if active {
 				delete(p.macros, rest)
 			}
+		case "include":
+			if name := quotedName.FindStringSubmatch(rest); active && name != nil {
+				p.header(name[1])
+			}
 		}
 	}
-	return p
+}
+
+var quotedName = regexp.MustCompile(`^"([^"]+)"`)
+
+// header reads a header in quotes in the place of its #include, once. Its tokens have no line.
+func (p *preprocessor) header(name string) {
+	if slices.Contains(p.seen, name) || len(p.seen) == maxHeaders {
+		return
+	}
+	p.seen = append(p.seen, name)
+	var text []byte
+	if p.include != nil {
+		text = p.include(name)
+	}
+	if text == nil {
+		p.missing = true
+		return
+	}
+	tokens := csource.Read(text)
+	for i := range tokens {
+		tokens[i].Line = 0
+	}
+	p.file(tokens)
 }
 
 // branch is an open conditional.

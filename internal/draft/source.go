@@ -21,28 +21,14 @@ type source struct {
 	instances map[string]string // arguments of templates, by function, where they are named
 }
 
-// readSource reads a file. The headers come first; what they cannot give is reported by missing.
-func readSource(text []byte, headers [][]byte, missing bool) *source {
-	var tokens []csource.Token
-	for _, header := range headers {
-		tokens = append(tokens, csource.Read(header)...)
-	}
-	tokens = append(tokens, csource.Read(text)...)
-	p := preprocess(tokens)
-	f := &source{functions: csource.Functions(p.out), macros: p.params, words: map[string]bool{}, unsure: map[string]bool{}}
-	for _, t := range tokens {
-		if t.Kind != csource.Directive {
-			f.words[t.Text] = true
-			continue
-		}
-		for _, word := range plainName.FindAllString(t.Text, -1) {
-			f.words[word] = true
-		}
-	}
+// readSource reads a file with its own headers.
+func readSource(text []byte, include func(string) []byte) *source {
+	p := preprocess(text, include)
+	f := &source{functions: csource.Functions(p.out), macros: p.params, words: p.words, unsure: map[string]bool{}}
 	f.aliases = typeAliases(p.out)
 	f.outside = fileLevel(p.out)
 	f.packs = packs(p.out, f.aliases)
-	f.macros = append(f.macros, f.undefined(missing)...)
+	f.macros = append(f.macros, f.undefined(p.missing)...)
 	f.instances = instances(p.out, f.functions)
 	return f
 }
@@ -117,6 +103,23 @@ func fileLevel(tokens []csource.Token) [][]csource.Token {
 	return out
 }
 
+// reach returns the body of a function with those of the functions that it calls.
+func (f *source) reach(fn csource.Function) []csource.Token {
+	bodies := map[string][]csource.Token{}
+	for _, other := range f.functions {
+		bodies[other.Name] = other.Body
+	}
+	delete(bodies, fn.Name)
+	out := slices.Clone(fn.Body)
+	for i := 0; i < len(out) && len(out) < maxExpansion; i++ {
+		if body, ok := bodies[out[i].Text]; ok && out[i].Kind == csource.Word {
+			out = append(out, body...)
+			delete(bodies, out[i].Text)
+		}
+	}
+	return out
+}
+
 // macro reports whether a name is a compile-time parameter.
 func (f *source) macro(name string) bool {
 	return slices.ContainsFunc(f.macros, func(m Macro) bool { return m.Name == name })
@@ -124,9 +127,13 @@ func (f *source) macro(name string) bool {
 
 // unknownSize makes a variable of a size whose value nobody says.
 func (f *source) unknownSize(name string) sum {
-	upper := strings.ToUpper(plainIdentifier(name))
-	for upper == "" || f.macro(upper) || !identifier.MatchString(upper) {
-		upper = "N_" + upper
+	base := strings.ToUpper(plainIdentifier(name))
+	if !identifier.MatchString(base) {
+		base = "N"
+	}
+	upper := base
+	for n := 2; f.macro(upper); n++ {
+		upper = base + "_" + strconv.Itoa(n)
 	}
 	f.unsure[upper] = true
 	return named(upper)
@@ -159,7 +166,7 @@ func (f *source) undefined(missing bool) []Macro {
 		if !csource.Has(fn.Before, "__global__", "__device__") {
 			continue
 		}
-		second := csource.Has(fn.Body, "threadIdx") && usesAxis(fn.Body, "y")
+		second := usesAxis(f.reach(fn), "y")
 		for _, name := range freeNames(slices.Concat(fn.Body, fn.Bounds)) {
 			if declared[name] || f.macro(name) || slices.ContainsFunc(found, func(m Macro) bool { return m.Name == name }) || missing && !tunable.MatchString(name) {
 				continue
@@ -203,7 +210,7 @@ func declareAll(list []csource.Statement, declared map[string]bool) {
 func freeNames(tokens []csource.Token) []string {
 	var names []string
 	for i, t := range tokens {
-		if t.Kind != csource.Word || builtinNames.MatchString(t.Text) || slices.Contains(cWords, t.Text) || cTypes[t.Text].width > 0 || slices.Contains(names, t.Text) {
+		if t.Kind != csource.Word || !identifier.MatchString(t.Text) || builtinNames.MatchString(t.Text) || slices.Contains(cWords, t.Text) || cTypes[t.Text].width > 0 || slices.Contains(names, t.Text) {
 			continue
 		}
 		next, last := csource.Token{}, csource.Token{}

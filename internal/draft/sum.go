@@ -25,6 +25,8 @@ const (
 	maxTerms  = 12
 	maxNames  = 8
 	maxFactor = 1 << 40
+
+	maxNameLength = 200
 )
 
 func number(n int64) sum {
@@ -68,7 +70,8 @@ func (s sum) plus(other sum, times int64) sum {
 // tooLarge reports whether a sum is more than anybody would write.
 func (s sum) tooLarge() bool {
 	return len(s) > maxTerms || slices.ContainsFunc(s, func(t term) bool {
-		return len(t.names) > maxNames || t.factor > maxFactor || t.factor < -maxFactor
+		return len(t.names) > maxNames || t.factor > maxFactor || t.factor < -maxFactor ||
+			slices.ContainsFunc(t.names, func(name string) bool { return len(name) > maxNameLength })
 	})
 }
 
@@ -236,8 +239,28 @@ func (s sum) String() string {
 
 // at evaluates the sum.
 func (s sum) at(values map[string]int64) (int64, bool) {
-	return evaluate(s.String(), values)
+	total := int64(0)
+	for _, t := range s {
+		product := t.factor
+		for _, name := range t.names {
+			n, known := values[name]
+			if !known {
+				if n, known = evaluate(name, values); !known {
+					return 0, false
+				}
+			}
+			if n != 0 && (product > maxNumber/max(n, -n) || product < -maxNumber/max(n, -n)) {
+				return 0, false
+			}
+			product *= n
+		}
+		total += product
+	}
+	return total, true
 }
+
+// maxNumber is more than any size.
+const maxNumber = 1 << 56
 
 // evaluate computes a formula of integers.
 func evaluate(text string, values map[string]int64) (int64, bool) {
@@ -247,8 +270,10 @@ func evaluate(text string, values map[string]int64) (int64, bool) {
 	}
 	var names []string
 	var given []formula.Value
-	for name, value := range values {
-		names, given = append(names, name), append(given, formula.Int(value))
+	for _, name := range plainName.FindAllString(text, -1) {
+		if n, known := values[name]; known && !slices.Contains(names, name) {
+			names, given = append(names, name), append(given, formula.Int(n))
+		}
 	}
 	program, err := e.Compile(names)
 	if err != nil {

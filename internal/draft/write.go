@@ -68,7 +68,11 @@ func (d *draft) shape(i int) string {
 
 func (d *draft) write(b *strings.Builder, own bool) {
 	cuda := spec.CellOf(d.Source) == spec.CellCUDA
-	fmt.Fprintf(b, "  %s: # line %d of the source\n", yamlText(d.kernel), d.Line)
+	where := "in a header of the source"
+	if d.Line > 0 {
+		where = fmt.Sprintf("line %d of the source", d.Line)
+	}
+	fmt.Fprintf(b, "  %s: # %s\n", yamlText(d.kernel), where)
 	fmt.Fprintf(b, "    source: %s\n", yamlText(d.Source))
 	d.writeEntry(b)
 	if macros := slices.Concat(d.Macros, d.plan.params); len(macros) > 0 {
