@@ -138,6 +138,11 @@ func (d *device) loop(s csource.Statement, env map[string]bound) {
 	condition, step := csource.ReadExpression(s.Tokens), csource.ReadExpression(s.Step)
 	inner := maps.Clone(env)
 	d.eval(condition, inner)
+	if condition != nil && len(condition.Args) == 2 {
+		if u := d.uses[d.quiet(condition.Args[1], inner).loaded]; u != nil {
+			u.index = true
+		}
+	}
 	counter, limit, by := d.counter(condition, step, env)
 	for name, e := range bumps(s.Body) {
 		b, known := env[name]
@@ -284,13 +289,12 @@ func (d *device) simple(tokens []csource.Token, env map[string]bound) {
 		}
 		return
 	}
+	if e := csource.ReadExpression(tokens); e != nil {
+		d.eval(e, env)
+		return
+	}
 	for _, part := range csource.SplitAt(tokens, ",") {
-		if e := csource.ReadExpression(part); e != nil {
-			d.eval(e, env)
-		} else {
-			d.eval(csource.ReadExpression(tokens), env)
-			break
-		}
+		d.eval(csource.ReadExpression(part), env)
 	}
 }
 
@@ -332,9 +336,6 @@ func (d *device) refine(e *csource.Expression, holds bool, env map[string]bound)
 func (d *device) limit(e, limit *csource.Expression, more int64, env map[string]bound) {
 	most := d.quiet(limit, env)
 	have := d.quiet(e, env)
-	if most.loaded != "" {
-		d.uses[most.loaded].index = true
-	}
 	if !most.ok || most.base != "" || have.exact {
 		return
 	}

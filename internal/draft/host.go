@@ -445,6 +445,8 @@ func (h *host) declare(d declarator, env map[string]value) {
 		}
 	}
 	switch {
+	case kind == "dim3" && len(args) == 1 && args[0].kind == list:
+		env[d.name] = dimensionsOf(args[0].items)
 	case kind == "dim3" && (d.list || d.init == nil):
 		env[d.name] = dimensionsOf(args)
 	case strings.HasSuffix(kind, "device_vector") && len(args) > 0 && args[0].kind == integer:

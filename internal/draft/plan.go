@@ -125,6 +125,9 @@ func (e *Entry) planScalar(i int, l *launch, f *source) bound {
 	}
 	text, known := v.formula()
 	switch usual, isBlock := usualBlock(p.Name); {
+	case p.Width > 1:
+		a.value = "0"
+		a.notes = append(a.notes, "check the value, which holds the bits of a "+commentText(p.Type))
 	case p.DType.Float():
 		a.value = "1.0"
 		if known {
@@ -137,7 +140,7 @@ func (e *Entry) planScalar(i int, l *launch, f *source) bound {
 	case v.kind == integer:
 		a.value = text
 		return exactly(v.sum)
-	case p.Width > 1 || !p.Known || flagName.MatchString(p.Name) || p.Type == "bool" || p.Type == "_Bool":
+	case !p.Known || flagName.MatchString(p.Name) || p.Type == "bool" || p.Type == "_Bool":
 		a.value = "0"
 		if p.Known {
 			a.notes = append(a.notes, "check the value")
@@ -418,9 +421,14 @@ func (e *Entry) fits(d *device) bool {
 	return e.plan.launch == nil || d.sane(e.plan.launch)
 }
 
-// scalarType is the element type that a scalar is passed as.
+// scalarType is the element type that a scalar is passed as; that of a vector has as many bytes.
 func (p Param) scalarType(cuda bool) dtype.Type {
-	if !cuda && p.DType.Float() && p.DType.Size() < 4 {
+	switch {
+	case p.Width > 1 && p.Width*p.DType.Size() == 4:
+		return dtype.U32
+	case p.Width > 1 && p.Width*p.DType.Size() == 8:
+		return dtype.U64
+	case !cuda && p.DType.Float() && p.DType.Size() < 4:
 		return dtype.F32
 	}
 	return p.DType

@@ -141,7 +141,7 @@ func (f *source) unknownSize(name string) sum {
 
 // builtinNames are of CUDA and the standard library.
 var (
-	builtinNames = regexp.MustCompile(`^(threadIdx|blockIdx|blockDim|gridDim|warpSize|this|nullptr|true|false|NULL|INFINITY|NAN|M_\w+|EOF|stderr|stdout|[A-Z]*_(MAX|MIN)|[A-Z]+_EPSILON|__\w*|cuda\w*|CUDA\w*|cu[A-Z]\w*|\w+_cast|\w+::.*)$`)
+	builtinNames = regexp.MustCompile(`^(threadIdx|blockIdx|blockDim|gridDim|warpSize|this|nullptr|true|false|NULL|INFINITY|NAN|M_\w+|EOF|stderr|stdout|[A-Z]*_(MAX|MIN)|[A-Z]+_EPSILON|__\w*|cuda\w*|CUDA\w*|cu[A-Z]\w*|\w+_cast|cooperative_groups|thrust|cub|std|nvcuda|wmma|\w+::.*)$`)
 	cWords       = strings.Fields("if else for while do return break continue const int float double char long short unsigned signed void bool size_t static inline struct auto switch case default sizeof volatile restrict extern template typename class using asm goto register union enum typedef constexpr operator new delete half dim3 unroll and or not namespace public private friend try catch throw explicit virtual final override noexcept decltype alignas mutable")
 )
 

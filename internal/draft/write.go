@@ -170,7 +170,7 @@ func (d *draft) writeArg(b *strings.Builder, i int, cuda bool) {
 	notes := slices.Clone(a.notes)
 	kind := p.DType
 	if !p.Pointer {
-		if kind = p.scalarType(cuda); kind != p.DType {
+		if kind = p.scalarType(cuda); kind != p.DType && p.Width == 1 {
 			notes = append(notes, fmt.Sprintf("a host cell cannot pass %s by value", p.DType))
 		}
 	}
