@@ -34,7 +34,8 @@ type Entry struct {
 // Macro is a compile-time parameter: #ifndef BLOCK, #define BLOCK 64.
 type Macro struct {
 	Name    string
-	Value   string // or values, the default first: "256, 128"
+	Value   string
+	Others  string // values that the host code tries, too: "64, 128"
 	Guessed bool
 }
 

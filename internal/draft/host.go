@@ -55,7 +55,7 @@ type host struct {
 	file      *source
 	launches  map[string]*launch
 	sizes     map[string]int64 // values of the variables that formulas use
-	params    []Macro          // block sizes that the host code tries, in Macro.Value one after the other
+	params    []Macro          // block sizes that the host code tries
 	globals   map[string]value
 	depth     int
 	steps     int // statements executed
@@ -364,8 +364,7 @@ func (h *host) branch(s csource.Statement, env map[string]value) bool {
 func (h *host) values() map[string]int64 {
 	all := maps.Clone(h.sizes)
 	for _, m := range slices.Concat(h.file.macros, h.params) {
-		first, _, _ := strings.Cut(m.Value, ",")
-		if n, err := strconv.ParseInt(first, 10, 64); err == nil {
+		if n, err := strconv.ParseInt(m.Value, 10, 64); err == nil {
 			all[m.Name] = n
 		}
 	}
@@ -528,13 +527,13 @@ func (h *host) choose(name string, v value) value {
 			first = usual
 		}
 	}
-	texts := []string{strconv.FormatInt(first, 10)}
+	var others []string
 	for _, n := range numbers {
 		if n != first {
-			texts = append(texts, strconv.FormatInt(n, 10))
+			others = append(others, strconv.FormatInt(n, 10))
 		}
 	}
-	m := Macro{Name: strings.ToUpper(name), Value: strings.Join(texts, ", ")}
+	m := Macro{Name: strings.ToUpper(name), Value: strconv.FormatInt(first, 10), Others: strings.Join(others, ", ")}
 	for h.file.words[m.Name] {
 		m.Name = "LAUNCH_" + m.Name
 	}

@@ -79,6 +79,9 @@ func (d *draft) write(b *strings.Builder, own bool) {
 		b.WriteString("    params: # macros; list more values to try them, the first is the default\n")
 		for _, m := range macros {
 			fmt.Fprintf(b, "      %s: [%s]", yamlText(m.Name), m.Value)
+			if m.Others != "" {
+				fmt.Fprintf(b, " # the host code tries %s, too", m.Others)
+			}
 			if m.Guessed {
 				b.WriteString(" # TODO: nothing defines this macro; choose its value")
 			}
