@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"pawl/internal/diag"
@@ -88,21 +90,48 @@ func secretSeed() uint64 {
 	return binary.BigEndian.Uint64(raw[:])
 }
 
-// refuseDrafts refuses rows that still contain guesses.
+// refuseDrafts refuses rows that still contain guesses. It says once for each part of the file what is left.
 func refuseDrafts(s *spec.Spec, patterns []string, rows []spec.Selection) error {
-	guesses := s.TODOsOf(patterns, rows)
-	if len(guesses) == 0 {
+	drafts := s.DraftsOf(patterns, rows)
+	if len(drafts) == 0 {
 		return nil
-	}
-	var list diag.List
-	for _, at := range guesses {
-		list.Add(&diag.Problem{Pos: at, Message: "this is a guess, and check does not judge guesses"})
 	}
 	source, err := os.ReadFile(s.File)
 	if err != nil {
 		return fmt.Errorf("read the spec again: %w", err)
 	}
+	var list diag.List
+	for _, d := range drafts {
+		list.Add(&diag.Problem{Pos: d.TODOs[0], Message: fmt.Sprintf("%s is a draft, and check does not judge guesses: %s", d.Name, guesses(source, d.TODOs))})
+	}
 	problems := diag.Problems(list.Err(source))
 	problems[len(problems)-1].Hint = "correct each guess and delete its TODO comment; pawl bench works in the meantime"
 	return diag.Errors(problems)
+}
+
+// guesses lists what TODO comments say, each text once with its lines.
+func guesses(source []byte, todos []diag.Pos) string {
+	lines := strings.Split(string(source), "\n")
+	var texts []string
+	where := map[string][]string{}
+	for _, at := range todos {
+		text := ""
+		if at.Line <= len(lines) {
+			_, text, _ = strings.Cut(lines[at.Line-1], "TODO")
+		}
+		text = strings.TrimSpace(strings.TrimLeft(text, ": "))
+		if where[text] == nil {
+			texts = append(texts, text)
+		}
+		where[text] = append(where[text], strconv.Itoa(at.Line))
+	}
+	for i, text := range texts {
+		lines := where[text]
+		word := "line "
+		if len(lines) > 1 {
+			word = "lines "
+		}
+		texts[i] = strings.TrimSpace(fmt.Sprintf("%s (%s%s)", text, word, strings.Join(lines, ", ")))
+	}
+	return strings.Join(texts, "; ")
 }

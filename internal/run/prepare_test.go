@@ -58,8 +58,8 @@ func TestPrepare(t *testing.T) {
 		{result.KindFuzz, nil, &seven, "", 7},
 		{result.KindCheck, []string{"good"}, nil, "", 0},
 		{result.KindCheck, []string{"good/large"}, &seven, "", 7},
-		{result.KindCheck, nil, nil, "4:47: this is a guess, and check does not judge guesses", 0},
-		{result.KindCheck, []string{"draft/small"}, nil, "this is a guess", 0},
+		{result.KindCheck, nil, nil, "4:47: kernel draft is a draft, and check does not judge guesses: is this the entry? (line 4)", 0},
+		{result.KindCheck, []string{"draft/small"}, nil, "kernel draft is a draft", 0},
 		{result.KindCheck, []string{"good", "nope"}, nil, "nope", 0},
 	} {
 		r, err := Prepare(test.kind, Request{File: file, Patterns: test.patterns, Seed: test.seed})

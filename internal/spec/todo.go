@@ -59,11 +59,17 @@ func (s *specDraft) placeTODOs(root *node) {
 	}
 	all := linesOf(root)
 	sorted := slices.Sorted(maps.Keys(all))
-	first := func(about lineMap) diag.Pos {
+	comments := func(about lineMap) (list []diag.Pos) {
 		for _, at := range s.TODOs {
 			if _, there := about[all.commented(at, sorted)]; there {
-				return at
+				list = append(list, at)
 			}
+		}
+		return list
+	}
+	first := func(about lineMap) diag.Pos {
+		if list := comments(about); len(list) > 0 {
+			return list[0]
 		}
 		return diag.Pos{}
 	}
@@ -78,6 +84,7 @@ func (s *specDraft) placeTODOs(root *node) {
 	either := func(own diag.Pos, key string) diag.Pos { return cmp.Or(own, places[key], s.Unfinished["version"]) }
 	for _, k := range s.Kernels {
 		if f := root.find("kernels").field(k.Name); f != nil {
+			k.todos = comments(linesOf(f.key, f.value))
 			k.TODO = either(first(linesOf(f.key, f.value)), "kernels")
 		}
 	}
@@ -88,26 +95,58 @@ func (s *specDraft) placeTODOs(root *node) {
 	}
 }
 
-// TODOsOf returns the TODO comments that a run of these rows depends on: of everything
-// where they are everything, and otherwise the first about each part that they use.
-func (s *Spec) TODOsOf(patterns []string, rows []Selection) []diag.Pos {
-	if len(patterns) == 0 || len(s.TODOs) == 0 {
-		return s.TODOs
+// Draft is a part of the file that has TODO comments.
+type Draft struct {
+	Name  string // kernel gemm, config small, gate
+	TODOs []diag.Pos
+}
+
+// DraftsOf returns the drafts that a run of these rows depends on: all of the file where the rows are
+// all, and otherwise the parts that they use. Every comment is in one draft only.
+func (s *Spec) DraftsOf(patterns []string, rows []Selection) []Draft {
+	if len(s.TODOs) == 0 {
+		return nil
 	}
-	used := map[diag.Pos]bool{}
-	for _, at := range s.Unfinished {
-		used[at] = true
+	var drafts []Draft
+	taken := map[diag.Pos]bool{{}: true}
+	add := func(name string, todos ...diag.Pos) {
+		d := Draft{Name: name}
+		for _, at := range todos {
+			if !taken[at] {
+				taken[at] = true
+				d.TODOs = append(d.TODOs, at)
+			}
+		}
+		if len(d.TODOs) > 0 {
+			drafts = append(drafts, d)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Unfinished)) {
+		add(key, s.Unfinished[key])
+	}
+	kernel := func(k *Kernel) { add("kernel "+k.Name, append(slices.Clone(k.todos), k.TODO)...) }
+	if len(patterns) == 0 {
+		for _, k := range s.Kernels {
+			kernel(k)
+		}
+		for _, c := range s.Configs {
+			add("config "+c.Name, c.TODO)
+		}
+		add("the file", s.TODOs...)
 	}
 	for _, row := range rows {
-		used[row.Kernel.TODO] = true
+		kernel(row.Kernel)
 		for _, o := range []*Oracle{row.Kernel.Oracle, row.Kernel.Tolerance.Rival} {
 			for _, k := range s.Kernels {
-				used[k.TODO] = used[k.TODO] || o != nil && k.Name == o.Kernel
+				if o != nil && k.Name == o.Kernel {
+					kernel(k)
+				}
 			}
 		}
 		for _, c := range row.Configs {
-			used[c.TODO] = true
+			add("config "+c.Name, c.TODO)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(s.TODOs), func(at diag.Pos) bool { return !used[at] })
+	slices.SortStableFunc(drafts, func(a, b Draft) int { return a.TODOs[0].Line - b.TODOs[0].Line })
+	return drafts
 }

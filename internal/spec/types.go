@@ -56,7 +56,8 @@ type Kernel struct {
 
 	TODO diag.Pos // the first TODO comment about it; zero: it is finished
 
-	source []byte // of the whole file, for excerpts
+	todos  []diag.Pos // all TODO comments in it
+	source []byte     // of the whole file, for excerpts
 }
 
 // DeviceCode reports whether all of the author's code runs on a GPU: none of it shares a
