@@ -33,8 +33,9 @@ func newInit(e *env) *cobra.Command {
 	return withFlags(&cobra.Command{
 		Use: "init [file or folder…]", Short: "draft a pawl.yaml from the kernels found here", GroupID: groupDaily,
 		Long: `init looks for .cu, .c and .cpp files (here, or where told), reads the signatures
-of their kernels and writes a commented pawl.yaml. Its guesses are marked TODO:
-pawl bench works at once, pawl check once no TODO is left.`,
+of their kernels, how the host code launches them and what they read and write,
+and writes a commented pawl.yaml. Its guesses are marked TODO: pawl bench works
+at once, pawl check once no TODO is left.`,
 		RunE: func(_ *cobra.Command, args []string) error { return runInit(e, opts, args) },
 	}, opts)
 }

@@ -22,6 +22,7 @@ type Entry struct {
 	Params  []Param
 	Macros  []Macro // compile-time parameters
 	Mangled bool    // C++ without extern "C": a host cell cannot find it by name
+	Static  bool    // a CUDA kernel that nobody outside of the file can find
 
 	template        []templateArg
 	templateGuessed bool
@@ -70,6 +71,7 @@ func Find(file string, text []byte, include func(name string) []byte) []Entry {
 		if e, ok := inferEntry(cell, fn, f, h); ok {
 			e.Source = file
 			e.Mangled = cell == spec.CellHost && path.Ext(file) != ".c" && !fn.ExternC
+			e.Static = cell == spec.CellCUDA && csource.Has(fn.Before, "static")
 			e.makePlan(cell, f, h)
 			entries = append(entries, e)
 		}

@@ -162,6 +162,9 @@ func (d *draft) writeEntry(b *strings.Builder) {
 			note = " # TODO: choose the template's arguments"
 		}
 	}
+	if d.Static {
+		note = " # TODO: drop static from the function, or it cannot be found by name"
+	}
 	if d.Mangled {
 		note = ` # TODO: declare the function extern "C", or it cannot be found by name`
 	}

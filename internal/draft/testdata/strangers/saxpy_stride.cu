@@ -1,5 +1,5 @@
-// A loop over the grid, doubles, a stream, and a count of elements that a helper computes.
-// want daxpy: grid 512, block 256, x 1000000, y 1000000, todo 0, oracle {elementwise: "a * x + y"}
+// A loop over the grid, doubles, a stream, and a kernel that is static: no name outside of the file.
+// want daxpy: grid 512, block 256, x 1000000, y 1000000, todo 1, oracle {elementwise: "a * x + y"}
 #include <cuda_runtime.h>
 #include <thrust/device_vector.h>
 static __global__ void daxpy(double a, const double *__restrict__ x, double *__restrict__ y, size_t n) {
