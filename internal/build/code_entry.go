@@ -255,7 +255,9 @@ func isInfo(kind string) bool { return kind == ".nv.info" || kind == ".nv.merc.n
 
 func isCallgraph(kind string) bool { return kind == ".nv.callgraph" || kind == ".nv.merc.nv.callgraph" }
 
-func isPrototypes(kind string) bool { return kind == ".nv.prototype" || kind == ".nv.merc.nv.prototype" }
+func isPrototypes(kind string) bool {
+	return kind == ".nv.prototype" || kind == ".nv.merc.nv.prototype"
+}
 
 func (e *entryCode) hashSection(sum *digest, i int) error {
 	s, kind := e.file.Sections[i], e.kinds[i]

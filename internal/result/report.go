@@ -108,8 +108,8 @@ type Row struct {
 	Code     string            `json:"code,omitempty"`
 	Identity string            `json:"identity,omitempty"`
 	Former   string            `json:"former_identity,omitempty"` // Identity as pawl computed it before it told the kernels of a file apart; CUDA only
-	Dropped  bool              `json:"dropped,omitempty"` // only the base has this config: it is judged but never stored
-	Verdict  Verdict           `json:"verdict,omitempty"` // empty: measured, with nothing to judge against
+	Dropped  bool              `json:"dropped,omitempty"`         // only the base has this config: it is judged but never stored
+	Verdict  Verdict           `json:"verdict,omitempty"`         // empty: measured, with nothing to judge against
 	Build    *Build            `json:"build,omitempty"`
 	Sandbox  *Sandbox          `json:"sandbox,omitempty"`
 	Fault    *Fault            `json:"fault,omitempty"`
