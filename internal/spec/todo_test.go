@@ -57,3 +57,46 @@ func TestWhatTODOsAreAbout(t *testing.T) {
 		})
 	}
 }
+
+// A kernel with several TODO comments is one draft; a comment about all kernels is in the first one's.
+func TestDraftsOf(t *testing.T) {
+	s, err := Parse("pawl.yaml", []byte(`version: 1
+kernels:
+  # TODO: all of them
+  a:
+    source: k.c # TODO: is it?
+    entry: k # TODO: is it?
+    args: [{name: y, dtype: f32, shape: [N], role: out}]
+  b: {source: k.c, entry: k, args: [{name: y, dtype: f32, shape: [N], role: out}]}
+  c: {source: k.c, entry: k, args: [{name: y, dtype: f32, shape: [N], role: out}]} # TODO
+configs:
+  small: {N: 1} # TODO
+  large: {N: 2}
+gate: {regression: 3%} # TODO
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for patterns, want := range map[string]string{
+		"":        "[kernel a 3 5 6] [kernel c 9] [config small 11] [gate 13]",
+		"b/large": "[gate 13]",
+		"b":       "[config small 11] [gate 13]",
+		"c/large": "[kernel c 9] [gate 13]",
+	} {
+		rows, err := s.Select(strings.Fields(patterns))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range s.DraftsOf(strings.Fields(patterns), rows) {
+			text := d.Name
+			for _, at := range d.TODOs {
+				text += fmt.Sprint(" ", at.Line)
+			}
+			got = append(got, text)
+		}
+		if text := fmt.Sprint("[", strings.Join(got, "] ["), "]"); text != want {
+			t.Errorf("%q: %s, want %s", patterns, text, want)
+		}
+	}
+}
