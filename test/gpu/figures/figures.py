@@ -206,8 +206,10 @@ def ten():
     git = ["git", "-c", "user.name=pawl", "-c", "user.email=pawl@example.com"]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
         subprocess.run([*git, *command], cwd=project, check=True)
-    with open(project + "/attention.cu", "a") as source:
-        source.write('extern "C" __global__ void other(float *x) { x[threadIdx.x] = 1; }\n')
+    with open(project + "/attention.cu") as source:
+        text = source.read()
+    with open(project + "/attention.cu", "w") as source:
+        source.write(text.replace("  const int tiles = ", "  if (seq < 0) return;\n  const int tiles = ", 1))
     runs = []
     for _ in range(2):
         began, measuring = time.time(), None
