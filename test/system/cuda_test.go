@@ -65,14 +65,12 @@ func newCUDAProject(t *testing.T, yaml string) *project {
 
 // cudaKernel describes an entry of fake.cu; more are further lines.
 func cudaKernel(name, entry string, more ...string) string {
-	stage := "  # no stage"
+	lines := []string{"source: fake.cu", "entry: " + entry, "oracle: {elementwise: 2 * x}", "args:", "  - {name: x, dtype: f32, shape: [N]}"}
 	if entry == "staged_scale" {
-		stage = "  - {name: stage, dtype: f32, shape: [64], role: scratch}"
+		lines = append(lines, "  - {name: stage, dtype: f32, shape: [64], role: scratch}")
 	}
-	lines := append([]string{
-		"source: fake.cu", "entry: " + entry, "oracle: {elementwise: 2 * x}",
-		"args:", "  - {name: x, dtype: f32, shape: [N]}", stage, "  - {name: y, dtype: f32, shape: [N], role: out}", "  - {name: n, dtype: i32, value: N}",
-	}, more...)
+	lines = append(lines, "  - {name: y, dtype: f32, shape: [N], role: out}", "  - {name: n, dtype: i32, value: N}")
+	lines = append(lines, more...)
 	if len(more) == 0 {
 		lines = append(lines, `launch: {grid: "ceildiv(N, 256)", block: 256}`)
 	}

@@ -7,7 +7,7 @@ from ..generator import CHUNK, WORDS
 from .array import framework_module
 from .numpy import NumPy
 
-# CuPy's own fill and sum take seconds to compile, in every cell.
+# CuPy would compile its own fill and sum in every cell, with its headers.
 KERNELS = """
 extern "C" __global__ void spin(long long n) {
     long long t = clock64();
