@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -111,6 +112,77 @@ func TestExamineAll(t *testing.T) {
 		}
 		if (most > 1) != (examiners > 1) || most > examiners {
 			t.Errorf("%d examiners: %d at a time", examiners, most)
+		}
+	}
+}
+
+// The configs of a kernel of device code are shared by all examiners; each goes on with the next
+// kernel in the same room. What fails in cells that another kernel had before is examined again.
+func TestExamineAllOfFewKernels(t *testing.T) {
+	t.Parallel()
+	const examiners = 4
+	var rows []*verified
+	for _, group := range []struct {
+		kernel   string
+		configs  int
+		launcher bool
+	}{{"many", 10, false}, {"launched", 6, true}, {"a", 1, false}, {"b", 1, false}, {"c", 1, false}, {"d", 1, false}} {
+		kernel := &spec.Kernel{Name: group.kernel, Cell: spec.CellCUDA, Launcher: group.launcher}
+		for i := range group.configs {
+			job := &lab.Job{Variant: spec.Variant{Kernel: kernel}, Config: &spec.Config{Name: strconv.Itoa(i)}}
+			rows = append(rows, &verified{built: &built{planned: &planned{candidate: job}}, exam: &exam{}})
+		}
+	}
+	var lock sync.Mutex
+	rooms, tried, busy := map[string]map[*examRoom]bool{}, map[string]int{}, map[*examRoom]bool{}
+	c := &check{run: run.Quiet(time.Now(), nil)}
+	c.examineAll(t.Context(), rows, examiners, func(_ context.Context, v *verified, room *examRoom) {
+		kernel, name := v.candidate.Variant.Kernel.Name, v.candidate.Name()
+		lock.Lock()
+		if rooms[kernel] == nil {
+			rooms[kernel] = map[*examRoom]bool{}
+		}
+		rooms[kernel][room] = true
+		tried[name]++
+		if busy[room] {
+			t.Error("two rows are examined in one room")
+		}
+		busy[room] = true
+		first := tried[name] == 1
+		lock.Unlock()
+		time.Sleep(3 * time.Millisecond)
+		v.verification = &result.Verification{}
+		switch {
+		case name == "many/3" && first:
+			room.used, v.incorrect = true, true
+		case name == "many/4" && first:
+			room.used, v.verification.Findings = true, []result.Finding{{}}
+		case name == "many/5" && first:
+			v.fault = &result.Fault{Cause: result.CauseLaunch} // in fresh cells
+		}
+		lock.Lock()
+		busy[room] = false
+		lock.Unlock()
+	})
+	all := map[*examRoom]bool{}
+	for kernel, seen := range rooms {
+		for room := range seen {
+			all[room] = true
+		}
+		if kernel == "launched" && len(seen) != 1 || kernel == "many" && len(seen) < 2 {
+			t.Errorf("%s was examined in %d rooms", kernel, len(seen))
+		}
+	}
+	if len(all) > examiners {
+		t.Errorf("%d rooms for %d examiners", len(all), examiners)
+	}
+	for _, v := range rows {
+		name, want := v.candidate.Name(), 1
+		if name == "many/3" || name == "many/4" {
+			want = 2
+		}
+		if failed := v.doubtful(); tried[name] != want || failed != (name == "many/5") {
+			t.Errorf("%s was examined %d times, and failed: %t", name, tried[name], failed)
 		}
 	}
 }

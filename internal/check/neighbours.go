@@ -31,12 +31,13 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 		enough = besideMore
 	}
 	defer func() { room.beside += time.Since(began) }()
-	seconds, err := bench.Quick(ctx)
+	var seconds float64
+	room.device.Alone(func() { seconds, err = bench.Quick(ctx) })
 	for i, next := range near {
 		if err != nil || i > 0 && room.beside+time.Since(began) > enough {
 			break
 		}
-		if found, err = x.besideAt(ctx, room.open, bench, next, seconds, seed); found != nil {
+		if found, err = x.besideAt(ctx, room, bench, next, seconds, seed); found != nil {
 			return found, err, nil
 		}
 	}
@@ -47,7 +48,7 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 }
 
 // besideAt examines one size next to that of here, where a launch takes the given seconds.
-func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
+func (x *exam) besideAt(ctx context.Context, room *examRoom, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
 	instances := [3]*spec.Instance{next}
 	for i, job := range []*lab.Job{x.Reference, x.Rival} {
 		if job == nil {
@@ -58,7 +59,7 @@ func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verif
 			return nil, err
 		}
 	}
-	bench, err := examiner.Bench(ctx, instances)
+	bench, err := room.open.Bench(ctx, instances)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,9 @@ func (x *exam) besideAt(ctx context.Context, examiner *lab.Examiner, here *verif
 	if one.Reason != "" {
 		return verify.Special(here.Candidate.Instance, next, one.Reason), nil
 	}
-	return here.Cliff(ctx, bench, seconds)
+	var found []result.Finding
+	room.device.Alone(func() { found, err = here.Cliff(ctx, bench, seconds) })
+	return found, err
 }
 
 // nextTo returns another implementation's instance at a size next to the candidate's. It uses the

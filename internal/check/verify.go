@@ -61,41 +61,67 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 }
 
 // examineAll examines rows, several GPU rows at a time. Rows of one kernel stay together, since they
-// share cells. A row without verified answers, if other kernels may be the reason, is examined again
-// alone.
+// share cells, unless there are examiners for more. A row without verified answers, if other kernels
+// may be the reason, is examined again alone.
 func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int, examine func(context.Context, *verified, *examRoom)) {
 	device := &lab.SharedDevice{}
 	var begun atomic.Int64
 	all := func(some []*verified, room *examRoom) {
 		for _, v := range some {
-			if ctx.Err() == nil {
-				done := min(int(begun.Add(1)), len(rows)) - 1
-				c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: done, Total: len(rows)})
+			if ctx.Err() != nil {
+				return
+			}
+			done := min(int(begun.Add(1)), len(rows)) - 1
+			c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: done, Total: len(rows)})
+			examine(ctx, v, room)
+			if room.used && v.doubtful() && ctx.Err() == nil { // another kernel's launches may be the reason
+				_ = room.close(ctx)
+				v.reset()
 				examine(ctx, v, room)
 			}
 		}
+	}
+	leave := func(room *examRoom) {
 		device.Share()
 		defer device.Leave()
 		_ = room.close(ctx)
 	}
-	groups := grouped(rows, func(v *verified) string { return v.candidate.Variant.Kernel.Name })
 	var together [][]*verified
 	var alone []*verified
-	for _, group := range groups {
-		if examiners > 1 && group[0].candidate.GPU() {
-			together = append(together, group)
-		} else {
-			alone = append(alone, group...)
+	for _, v := range rows {
+		if examiners == 1 || !v.candidate.GPU() {
+			alone = append(alone, v)
 		}
 	}
-	all(alone, &examRoom{device: device})
-	lab.AtATime(examiners, len(together), func(i int) { all(together[i], &examRoom{device: device}) })
+	shared := len(rows) - len(alone)
+	for _, group := range grouped(rows, func(v *verified) string { return v.candidate.Variant.Kernel.Name }) {
+		if examiners == 1 || !group[0].candidate.GPU() {
+			continue
+		}
+		parts := 1
+		if group[0].candidate.Variant.Kernel.DeviceCode() {
+			parts = (len(group)*examiners + shared - 1) / shared
+		}
+		together = slices.AppendSeq(together, slices.Chunk(group, (len(group)+parts-1)/parts))
+	}
+	room := &examRoom{device: device}
+	all(alone, room)
+	leave(room)
+	rooms := make(chan *examRoom, examiners)
+	for range examiners {
+		rooms <- &examRoom{device: device}
+	}
+	lab.AtATime(examiners, len(together), func(i int) {
+		room := <-rooms
+		all(together[i], room)
+		rooms <- room
+	})
+	lab.AtATime(examiners, examiners, func(int) { leave(<-rooms) })
 	var again []*verified
 	for _, v := range rows {
 		if len(together) > 1 && v.candidate.GPU() && v.crowded() && ctx.Err() == nil {
 			v.first = v.fault
-			v.state, v.candidate.Record.Log = v.built.state, ""
-			v.notes = append(slices.Clone(v.notes), v.exam.notes...)
+			v.reset()
 			if v.first != nil {
 				v.notes = append(v.notes, result.Warning{
 					Code: "crowded", Message: fmt.Sprintf("it was verified again, alone: beside other kernels it failed (%s: %s)", v.first.Cause, v.first.Message),
@@ -105,7 +131,20 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 			again = append(again, v)
 		}
 	}
-	all(again, &examRoom{device: device})
+	room = &examRoom{device: device, fresh: true}
+	all(again, room)
+	leave(room)
+}
+
+// reset takes back what an examination found.
+func (v *verified) reset() {
+	v.state, v.candidate.Record.Log = v.built.state, ""
+	v.notes = append(slices.Clone(v.notes), v.exam.notes...)
+}
+
+// doubtful reports whether an examination found anything against the row.
+func (v *verified) doubtful() bool {
+	return v.fault != nil || v.incorrect || v.verification != nil && (len(v.verification.Findings) > 0 || v.verification.Skipped > 0)
 }
 
 // crowded reports whether other examinations on the GPU may be the reason that a row has no
@@ -162,7 +201,7 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	if !failed && one.Skipped == "" {
 		var beside []result.Finding
 		var near error
-		room.device.Alone(func() { beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed) })
+		beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed)
 		found.Findings = append(found.Findings, beside...)
 		if near != nil { // the neighbour says nothing of this config, and the cells may have ended
 			_ = room.close(ctx)
@@ -286,29 +325,34 @@ func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err
 	}
 }
 
-// examRoom keeps the cells of an examination open for the next config of the same kernel, because
-// starting them takes longer than the examination. Nothing is measured meanwhile.
+// examRoom keeps the cells of an examination open for the next one, because starting them takes
+// longer than the examination. Nothing is measured meanwhile.
 type examRoom struct {
 	device *lab.SharedDevice
 	open   *lab.Examiner
+	used   bool // a cell of it was another kernel's before
+	fresh  bool // cells of another kernel are not used
 	kernel *spec.Kernel
 	beside time.Duration // time spent on neighbouring sizes of the kernel's configs
 }
 
 // examiner returns the examiner that compares the answers of a row's candidate. With a nil
-// candidate it compares outputs that were produced before.
+// candidate it compares outputs that were produced before. Device code is loaded into the cells of
+// the kernel before it, but not a stranger's.
 func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidate *lab.Job) *lab.Examiner {
 	x := v.exam
 	if r.open != nil && r.open.Fits(x.Exam, candidate) {
 		r.open.SwitchTo(candidate)
 		return r.open
 	}
-	_ = r.close(ctx) // the candidates' cells have already reported their faults
 	if r.kernel != v.candidate.Variant.Kernel {
 		r.kernel, r.beside = v.candidate.Variant.Kernel, 0
 	}
-	r.open = c.lab.NewExaminer(x.Exam, candidate, c.largest[r.kernel.Name], c.Duet.Seed)
-	return r.open
+	next := c.lab.NewExaminer(x.Exam, candidate, c.largest[r.kernel.Name], c.Duet.Seed)
+	used := r.open != nil && !c.Fork && !r.fresh && next.Inherit(r.open)
+	_ = r.close(ctx) // the candidates' cells have already reported their faults
+	r.open, r.used = next, used
+	return next
 }
 
 // leave ends a row's examination, and returns the error that only closing its cell reveals. Device
@@ -330,6 +374,6 @@ func (r *examRoom) close(ctx context.Context) error {
 		return nil
 	}
 	err := r.open.Close(context.WithoutCancel(ctx))
-	r.open = nil
+	r.open, r.used = nil, false
 	return err
 }

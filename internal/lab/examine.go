@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 
 	"pawl/internal/result"
@@ -27,6 +28,7 @@ type Examiner struct {
 	footprint int64  // of the largest problem
 	borrowed  *Lease // the candidate's cell, which its owner closes
 	last      *verify.Bench
+	used      [3]*Lease // cells of an earlier examiner, into which the sides can be loaded
 }
 
 // The sides of an examination.
@@ -50,7 +52,7 @@ func (e *Examiner) Bench(ctx context.Context, instances [3]*spec.Instance) (*ver
 		return nil, err
 	}
 	if client != e.client { // the cells ended with the last worker
-		e.client, e.seats, e.judge = client, [3]*Lease{}, nil
+		e.client, e.seats, e.used, e.judge = client, [3]*Lease{}, [3]*Lease{}, nil
 	}
 	b := &verify.Bench{Seed: e.seed, Tolerance: e.answers.Tolerance, Usual: e.answers.Usual, Factor: e.answers.Factor, Timeout: e.lab.Timeout}
 	if err := e.seat(ctx); err != nil {
@@ -84,7 +86,7 @@ func (e *Examiner) seat(ctx context.Context) error {
 	var errs [3]error
 	atOnce(len(e.sides), func(i int) {
 		if e.sides[i] != nil && e.seats[i] == nil {
-			e.seats[i], errs[i] = e.open(ctx, e.sides[i])
+			e.seats[i], errs[i] = e.open(ctx, i)
 		}
 	})
 	if errs[examined] != nil {
@@ -101,7 +103,17 @@ func (e *Examiner) seat(ctx context.Context) error {
 	return nil
 }
 
-func (e *Examiner) open(ctx context.Context, job *Job) (*Lease, error) {
+// open opens a side's cell, or loads the side into a used one.
+func (e *Examiner) open(ctx context.Context, side int) (*Lease, error) {
+	job := e.sides[side]
+	if used := e.used[side]; used != nil {
+		e.used[side] = nil
+		lease, err := e.lab.Lease(ctx, job, Purpose{Beside: used})
+		if err == nil {
+			return lease, nil
+		}
+		_ = endCell(ctx, used.Cell, err) // the kernel before may be the reason
+	}
 	purpose := Purpose{client: e.client}
 	if job.Cell() != spec.CellCUDA {
 		purpose.Memory = 5*e.footprint + spareMemory
@@ -121,6 +133,25 @@ func (e *Examiner) openJudge(ctx context.Context) (*worker.Cell, error) {
 	return e.client.Open(ctx, wire.Open{
 		Cell: "oracle", Sandbox: e.lab.Sandbox, Memory: wideMemory*e.footprint + 2*spareMemory, Threads: spareThreads + 2*runtime.NumCPU(),
 	})
+}
+
+// Inherit takes over the cells of an examiner that has done its work, where the same side of this
+// one can be loaded: device code cannot reach the process that launches it, and is unloaded. A
+// candidate never gets the cell of a reference. The other examiner keeps the remaining cells. It
+// reports whether it took a candidate's or a reference's cell.
+func (e *Examiner) Inherit(from *Examiner) bool {
+	e.client = from.client
+	if from.judge != nil && from.footprint >= e.footprint {
+		e.judge, from.judge = from.judge, nil
+	}
+	took := false
+	for i, job := range e.sides {
+		if seat := from.seats[i]; seat != nil && seat != from.borrowed && job != nil && job.Variant.Kernel.DeviceCode() && from.sides[i].Variant.Kernel.DeviceCode() {
+			e.used[i], from.seats[i] = seat, nil
+			took = true
+		}
+	}
+	return took
 }
 
 // SwitchTo continues with another config of the candidate. If the candidate's cell is open, it is used
@@ -177,7 +208,7 @@ func (e *Examiner) Close(ctx context.Context) error {
 	if e.judge != nil {
 		closing.Go(func() { _, _ = e.judge.Close(ctx) })
 	}
-	ends := endAll(ctx, e.seats[:])
+	ends := endAll(ctx, slices.Concat(e.seats[:], e.used[:]))
 	closing.Wait()
 	var own error
 	for i, seat := range e.seats {
@@ -188,7 +219,7 @@ func (e *Examiner) Close(ctx context.Context) error {
 			own = err
 		}
 	}
-	e.seats, e.judge, e.last = [3]*Lease{}, nil, nil
+	e.seats, e.used, e.judge, e.last = [3]*Lease{}, [3]*Lease{}, nil, nil
 	return own
 }
 
