@@ -27,7 +27,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build release demo test setup lint fmt unit script system selftest soak bench fuzz mutate gpu-bundle helpers clean help
+.PHONY: all build dist demo test setup lint fmt unit script system selftest soak bench fuzz mutate gpu-bundle helpers clean help
 # The parts of test run in their order, and time what runs alone.
 .NOTPARALLEL:
 
@@ -36,10 +36,10 @@ all: build
 build: ## build bin/pawl, the binary that is shipped
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/pawl
 
-release: ## the file that users install, for Linux on amd64 and arm64, with checksums
+dist: ## the file that users install, for Linux on amd64 and arm64, with checksums
 	@for arch in amd64 arm64; do \
-		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o release/pawl-linux-$$arch ./cmd/pawl || exit; \
-	done; cd release && sha256sum pawl-linux-* > SHA256SUMS && cat SHA256SUMS
+		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o dist/pawl-linux-$$arch ./cmd/pawl || exit; \
+	done; cd dist && sha256sum pawl-linux-* > SHA256SUMS && cat SHA256SUMS
 
 demo: ## build pawl and let it judge six changes to the example kernels
 	@tools/setup cc git
@@ -130,7 +130,7 @@ helpers: ## compile the cell's own CUDA kernels; needs nvcc
 	@internal/worker/cell/kernels/generate.sh
 
 clean: ## remove what was built here
-	@rm -rf bin release
+	@rm -rf bin dist
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
