@@ -63,9 +63,8 @@ func Functions(tokens []Token) []Function {
 				f.Conditional = inside || depth > 0
 				f.enclose(scopes)
 				found = append(found, f)
-				head = nil
 			}
-			// For other braces (class bodies, initialisers) the head continues to the semicolon.
+			head = nil // also after other braces: members of classes end without a semicolon
 			for _, t := range tokens[i : end+1] {
 				depth += nests(t)
 			}
