@@ -201,10 +201,15 @@ func (p *preprocessor) expand(tokens []csource.Token, open []string) ([]csource.
 		args, used = csource.SplitAt(tokens[2:max(2, end)], ","), end+1
 	}
 	var body []csource.Token
-	for _, u := range d.body {
-		if at := slices.Index(d.params, u.Text); u.Kind == csource.Word && at >= 0 && at < len(args) {
+	for i, u := range d.body {
+		at := slices.Index(d.params, u.Text)
+		isParam := u.Kind == csource.Word && at >= 0 && at < len(args)
+		switch {
+		case isParam && i > 0 && d.body[i-1].Is("#"): // its text
+			body[len(body)-1] = csource.Token{Kind: csource.String, Text: `""`, Line: t.Line}
+		case isParam:
 			body = append(body, args[at]...)
-		} else {
+		default:
 			u.Line = t.Line
 			body = append(body, u)
 		}
