@@ -139,6 +139,11 @@ func inferEntry(cell string, fn csource.Function, f *source, h *host) (Entry, bo
 	if scalars > 0 {
 		pointers += texts
 	}
+	for _, p := range h.symbols() {
+		if !names[p.Name] && csource.Has(e.reach, p.Name) {
+			e.Params = append(e.Params, p)
+		}
+	}
 	for _, m := range f.macros {
 		if !names[m.Name] {
 			e.Macros = append(e.Macros, m)

@@ -55,11 +55,14 @@ type host struct {
 	file      *source
 	launches  map[string]*launch
 	sizes     map[string]int64 // values of the variables that formulas use
+	fixed     map[string]bool  // constants that are no variables
 	params    []Macro          // block sizes that the host code tries
 	globals   map[string]value
 	depth     int
-	steps     int // statements executed
-	work      int // expressions evaluated
+	loops     int             // around the statement
+	running   map[string]bool // functions: what calls itself is followed once
+	steps     int             // statements executed
+	work      int             // expressions evaluated
 	root      bool
 	returned  value
 	functions map[string]csource.Function
@@ -72,9 +75,39 @@ const (
 	maxHostDepth = 8
 )
 
-// followHost reads the launches of a file.
+// followHost reads the launches of a file. Where a block has the size of a constant, that is no size of
+// the problem: the file is read again with its number.
 func followHost(f *source) *host {
-	h := &host{file: f, launches: map[string]*launch{}, sizes: map[string]int64{}, functions: map[string]csource.Function{}, globals: map[string]value{}}
+	h := followWith(f, nil)
+	if fixed := h.blockConstants(); len(fixed) > 0 {
+		h = followWith(f, fixed)
+	}
+	return h
+}
+
+// blockConstants lists the constants that blocks are made of, but no buffer.
+func (h *host) blockConstants() map[string]bool {
+	fixed := map[string]bool{}
+	for _, l := range h.launches {
+		used := map[string]bool{}
+		for _, a := range l.args {
+			for _, name := range append(a.sum.variables(), a.count.variables()...) {
+				used[name] = used[name] || a.kind == buffer
+			}
+		}
+		for _, dim := range l.block {
+			for _, name := range dim.variables() {
+				if _, known := h.sizes[name]; known && !used[name] {
+					fixed[name] = true
+				}
+			}
+		}
+	}
+	return fixed
+}
+
+func followWith(f *source, fixed map[string]bool) *host {
+	h := &host{file: f, fixed: fixed, launches: map[string]*launch{}, sizes: map[string]int64{}, functions: map[string]csource.Function{}, globals: map[string]value{}, running: map[string]bool{}}
 	called := map[string]bool{}
 	var names []string
 	for _, fn := range f.functions {
@@ -156,6 +189,15 @@ func (h *host) readGlobals() {
 			}
 		}
 	}
+	for _, tokens := range slices.Backward(h.file.outside) { // what constants of device code are made of
+		for _, d := range declarations(tokens) {
+			if deviceWords[d.name] {
+				for _, t := range d.init {
+					deviceWords[t.Text] = true
+				}
+			}
+		}
+	}
 	for _, tokens := range h.file.outside {
 		for _, d := range declarations(tokens) {
 			if d.init == nil || d.stars > 0 || d.array {
@@ -170,10 +212,41 @@ func (h *host) readGlobals() {
 	}
 }
 
+// symbols lists the __constant__ variables without a value: host code fills them before a launch.
+func (h *host) symbols() []Param {
+	var out []Param
+	for _, tokens := range h.file.outside {
+		if !csource.Has(tokens, "__constant__") {
+			continue
+		}
+		for _, d := range declarations(tokens) {
+			words := slices.DeleteFunc(slices.Clone(d.words), func(w string) bool { return w == "__constant__" || w == "__device__" || w == "static" })
+			t, known := typeNamed(strings.Join(words, " "), h.file.aliases)
+			if d.init != nil || d.stars > 0 || !known {
+				continue
+			}
+			p := Param{Name: d.name, Type: strings.Join(words, " "), DType: t.dtype, Width: t.width, Known: true, Pointer: d.array, Const: true, Symbol: true}
+			for i, dim := range d.dims {
+				n, ok := h.numeric(h.eval(csource.ReadExpression(dim), h.globals))
+				switch {
+				case !ok:
+					p.count = nil
+				case i == 0:
+					p.count = number(n)
+				default:
+					p.count, p.row = p.count.times(number(n)), n
+				}
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
 // size makes a variable of a number that the host code names.
 func (h *host) size(name string, n int64) value {
 	upper := strings.ToUpper(name)
-	if !identifier.MatchString(upper) || n < 1 {
+	if !identifier.MatchString(upper) || n < 1 || h.fixed[upper] {
 		return integerValue(number(n))
 	}
 	unique := upper
@@ -192,10 +265,12 @@ var blockName = regexp.MustCompile(`(?i)(block|thread|tpb|warp|tile|grid|num_?sm
 // run executes a function with arguments; nil means that nobody calls it, and its integers become
 // variables.
 func (h *host) run(fn csource.Function, args []value, template []csource.Token) value {
-	if h.depth++; h.depth > maxHostDepth {
-		h.depth--
+	if h.depth == maxHostDepth || h.running[fn.Name] {
 		return value{}
 	}
+	h.depth++
+	h.running[fn.Name] = true
+	defer delete(h.running, fn.Name)
 	env := maps.Clone(h.globals)
 	types := h.types
 	h.types = h.bindTemplate(fn, args, template, env)
@@ -258,6 +333,15 @@ func (h *host) typeText(tokens []csource.Token) string {
 		return h.types[tokens[0].Text]
 	}
 	return tokenText(tokens)
+}
+
+// boundType does the same for the words of a type.
+func (h *host) boundType(words []string) string {
+	name := strings.Join(words, " ")
+	if bound := h.types[name]; bound != "" {
+		return bound
+	}
+	return name
 }
 
 // usualBlock returns what a block size usually is.
@@ -326,7 +410,9 @@ func (h *host) exec(list []csource.Statement, env map[string]value) bool {
 			h.root = false
 			h.simple(s.Init, env)
 			h.root = root
+			h.loops++
 			h.exec(s.Body, env)
+			h.loops--
 		case csource.Switch:
 			h.cases(s.Body, env)
 		}
@@ -349,15 +435,59 @@ func (h *host) cases(list []csource.Statement, env map[string]value) {
 // branch executes what an if statement chooses. What an unknown condition governs is tried, and its
 // assignments forgotten.
 func (h *host) branch(s csource.Statement, env map[string]value) bool {
-	if n, ok := h.numeric(h.eval(csource.ReadExpression(s.Tokens), env)); ok {
+	condition := csource.ReadExpression(s.Tokens)
+	if h.roundsUp(condition, s.Body, env) {
+		return true
+	}
+	if n, ok := h.numeric(h.eval(condition, env)); ok {
 		if n != 0 {
 			return h.exec(s.Body, env)
 		}
+		if h.loops > 0 { // a later round may take it
+			h.exec(s.Body, maps.Clone(env))
+		}
 		return h.exec(s.Else, env)
 	}
-	h.exec(s.Body, maps.Clone(env))
-	h.exec(s.Else, maps.Clone(env))
+	yes, no := maps.Clone(env), maps.Clone(env)
+	h.exec(s.Body, yes)
+	h.exec(s.Else, no)
+	if h.ofSizes(condition, env) {
+		for name, v := range env {
+			if v.kind == integer && (!sameTerms(v.sum, yes[name].sum) || !sameTerms(v.sum, no[name].sum)) {
+				env[name] = value{}
+			}
+		}
+	}
 	return true
+}
+
+// roundsUp executes if (n % b) blocks++, where blocks is n / b.
+func (h *host) roundsUp(condition *csource.Expression, body []csource.Statement, env map[string]value) bool {
+	if condition != nil && (condition.Op == "!=" || condition.Op == ">") && condition.Args[1].Text == "0" {
+		condition = condition.Args[0]
+	}
+	if condition == nil || condition.Op != "%" {
+		return false
+	}
+	a, b := h.eval(condition.Args[0], env), h.eval(condition.Args[1], env)
+	for name, e := range bumps(body) {
+		if v := env[name]; e.Text == "1" && a.kind == integer && b.kind == integer && v.kind == integer && sameTerms(v.sum, a.sum.over(b.sum)) {
+			env[name] = integerValue(a.sum.ceilOver(b.sum))
+			return true
+		}
+	}
+	return false
+}
+
+// ofSizes reports whether an expression has a variable that is a formula of sizes.
+func (h *host) ofSizes(e *csource.Expression, env map[string]value) bool {
+	if e == nil {
+		return false
+	}
+	if v := env[e.Text]; e.Op == "name" && v.kind == integer && hasName(v.sum) {
+		return true
+	}
+	return slices.ContainsFunc(e.Args, func(a *csource.Expression) bool { return h.ofSizes(a, env) })
 }
 
 // values returns what all variables and params are.
@@ -455,7 +585,7 @@ func (h *host) declare(d declarator, env map[string]value) {
 	case len(args) != 1:
 		env[d.name] = value{}
 		if d.stars > 0 {
-			env[d.name] = value{kind: buffer, name: d.name, element: strings.Join(d.words, " ")}
+			env[d.name] = value{kind: buffer, name: d.name, element: h.boundType(d.words)}
 		}
 	default:
 		v := args[0]
@@ -469,7 +599,7 @@ func (h *host) declare(d declarator, env map[string]value) {
 			v = h.size(d.name, n)
 		}
 		if v.kind != buffer && d.stars > 0 {
-			v = value{kind: buffer, name: d.name, element: strings.Join(d.words, " ")}
+			v = value{kind: buffer, name: d.name, element: h.boundType(d.words)}
 		}
 		if v.kind == unknown && h.root && h.depth == 1 && d.stars == 0 && h.integral(d.words) {
 			v = integerValue(h.file.unknownSize(d.name))
@@ -480,11 +610,7 @@ func (h *host) declare(d declarator, env map[string]value) {
 
 // typeOf looks a type up by its words.
 func (h *host) typeOf(words []string) (cType, bool) {
-	name := strings.Join(words, " ")
-	if bound := h.types[name]; bound != "" {
-		name = bound
-	}
-	return typeNamed(name, h.file.aliases)
+	return typeNamed(h.boundType(words), h.file.aliases)
 }
 
 // integral reports whether the words of a type mean an integer.

@@ -43,6 +43,12 @@ func (h *host) evaluate(e *csource.Expression, env map[string]value) value {
 		case real:
 			return value{kind: real, text: "-" + v.text}
 		}
+	case "u!":
+		if n, ok := h.numeric(h.eval(e.Args[0], env)); ok && n != 0 {
+			return integerValue(nil)
+		} else if ok {
+			return integerValue(number(1))
+		}
 	case "[]":
 		return h.eval(e.Args[0], env)
 	case ".":

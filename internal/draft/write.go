@@ -192,6 +192,9 @@ func (d *draft) writeArg(b *strings.Builder, i int, cuda bool) {
 	} else {
 		line += ", value: " + yamlText(a.value)
 	}
+	if p.Symbol {
+		line += ", symbol: " + yamlText(p.Name)
+	}
 	line += "}"
 	if len(notes) > 0 {
 		line += " # TODO: " + strings.Join(notes, "; ")
