@@ -348,8 +348,6 @@ func (h *host) boundType(words []string) string {
 func usualBlock(name string) (int64, bool) {
 	lower := strings.ToLower(name)
 	switch {
-	case strings.Contains(lower, "sqrt") && blockName.MatchString(name):
-		return 16, true
 	case strings.Contains(lower, "block") && (strings.Contains(lower, "size") || strings.Contains(lower, "dim")), strings.Contains(lower, "thread"), lower == "tpb":
 		return 256, true
 	}

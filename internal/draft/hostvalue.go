@@ -177,10 +177,6 @@ func (h *host) call(e *csource.Expression, env map[string]value) value {
 		if ok && also {
 			return value{kind: real, text: bracketed(base) + " ** " + bracketed(exponent)}
 		}
-	case (name == "rsqrt" || name == "rsqrtf") && len(args) == 1:
-		if text, ok := args[0].formula(); ok {
-			return value{kind: real, text: bracketed(text) + " ** -0.5"}
-		}
 	case (name == "thrust::raw_pointer_cast" || name == ".data" || name == ".begin" || name == ".get") && len(args) > 0:
 		return args[0]
 	case (name == "int" || name == "float" || name == "size_t" || name == "unsigned" || name == "double") && len(args) == 1:

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -288,51 +289,11 @@ func (p *preprocessor) compute(e *csource.Expression) (int64, bool) {
 	case e.Op == "u-":
 		return -args[0], true
 	case len(args) == 2:
-		return binaryNumber(e.Op, args[0], args[1])
-	}
-	return 0, false
-}
-
-func binaryNumber(op string, a, b int64) (int64, bool) {
-	is := func(yes bool) (int64, bool) {
-		if yes {
-			return 1, true
+		op := pythonOperator(e.Op)
+		if op == "/" {
+			op = "//"
 		}
-		return 0, true
-	}
-	switch op {
-	case "+":
-		return a + b, true
-	case "-":
-		return a - b, true
-	case "*":
-		return a * b, true
-	case "/":
-		if b == 0 {
-			return 0, false
-		}
-		return a / b, true
-	case "%":
-		if b == 0 {
-			return 0, false
-		}
-		return a % b, true
-	case "&&":
-		return is(a != 0 && b != 0)
-	case "||":
-		return is(a != 0 || b != 0)
-	case "==":
-		return is(a == b)
-	case "!=":
-		return is(a != b)
-	case "<":
-		return is(a < b)
-	case "<=":
-		return is(a <= b)
-	case ">":
-		return is(a > b)
-	case ">=":
-		return is(a >= b)
+		return evaluate(fmt.Sprintf("int(%d %s %d)", args[0], op, args[1]), nil)
 	}
 	return 0, false
 }
