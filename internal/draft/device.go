@@ -46,6 +46,7 @@ type device struct {
 	filled      sum              // elements of a buffer of the launch, where that is a formula
 	grid, block [3]sum           // nil: not known yet
 	bytes       map[string]int   // size of a parameter's elements
+	types       map[string]bool  // what parameters point to, as written
 	uses        map[string]*use
 	guards      []guard
 	indices     []sum // forms of all indices

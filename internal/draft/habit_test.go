@@ -160,6 +160,18 @@ func TestHabits(t *testing.T) {
 			}`,
 			[]string{`grid: ["ceildiv(ELEMENTS, 256)"], block: [256]} # TODO`},
 		},
+		"elements that are packed in a type of its own": {
+			`template <typename T> struct alignas(2 * sizeof(T)) Pair { T x, y; };
+			template <typename T> __global__ void twice(const T *x, T *y, int n) {
+				int i = blockIdx.x * blockDim.x + threadIdx.x;
+				if (i < n) reinterpret_cast<Pair<T> *>(y)[i] = Pair<T>{x[i], x[i]};
+			}`,
+			[]string{"name: x, dtype: f32, shape: [N], role: in}\n", "name: y, dtype: f32, shape: [N], role: out} # TODO: check the shape\n"},
+		},
+		"a buffer that is larger than what the kernel moves": {
+			saxpy + `int main() { int n = 3000; float *x, *y; cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&y, 33 * n * sizeof(float)); f<<<12, 256>>>(y, x, n); }`,
+			[]string{"name: y, dtype: f32, shape: [33, N], role: inout}\n", `work: {bytes: "12 * N"}`},
+		},
 		"members of classes before a kernel": {
 			"template <class T> Stream<T>::Stream(int n) : size(n) { start(); }\ntemplate <class T> void Stream<T>::stop() { end(); }\n" + saxpy,
 			[]string{"entry: f\n"},

@@ -23,6 +23,7 @@ type plan struct {
 type planned struct {
 	value string // scalars
 	count sum    // of a buffer's elements
+	moved sum    // those that the kernel reaches, where they are fewer
 	row   int64  // elements of a row, where the count is a number
 	role  spec.Role
 	init  string
@@ -50,7 +51,7 @@ func (e *Entry) makePlan(cell string, f *source, h *host) {
 	if cell == spec.CellCUDA {
 		l = h.launches[e.Name]
 	}
-	d := &device{file: f, globals: h.globals, functions: map[string]csource.Function{}, parameters: map[string]bound{}, bytes: map[string]int{}}
+	d := &device{file: f, globals: h.globals, functions: map[string]csource.Function{}, parameters: map[string]bound{}, bytes: map[string]int{}, types: map[string]bool{}}
 	for _, fn := range f.functions {
 		if fn.Name != e.Name {
 			d.functions[fn.Name] = fn
@@ -58,6 +59,7 @@ func (e *Entry) makePlan(cell string, f *source, h *host) {
 	}
 	for i, p := range e.Params {
 		d.bytes[p.Name] = p.Width * p.DType.Size()
+		d.types[p.Type] = d.types[p.Type] || p.Pointer
 		if !p.Pointer {
 			d.parameters[p.Name] = e.planScalar(i, l, f)
 		}
@@ -144,7 +146,7 @@ func (e *Entry) fixSizes(d *device) {
 	for i := range e.plan.args {
 		a := &e.plan.args[i]
 		if a.count != nil {
-			a.count = fix(a.count)
+			a.count, a.moved = fix(a.count), fix(a.moved)
 		}
 		if n, ok := evaluate(a.value, d.numbers); ok && !e.Params[i].DType.Float() {
 			a.value = number(n).String()
@@ -310,6 +312,11 @@ func (e *Entry) planBuffer(i int, d *device, l *launch) {
 	if n, ok := a.count.at(d.numbers); a.count != nil && (!ok || n < 1 || n > 1<<33) {
 		a.count = nil
 		a.notes = append(a.notes, "check the shape")
+	}
+	if n, ok := a.count.at(d.numbers); ok && reached {
+		if m, _ := u.extent.at(d.numbers); m < n {
+			a.moved = u.extent
+		}
 	}
 	if a.row = u.row; p.Symbol {
 		a.row = p.row

@@ -218,7 +218,10 @@ func (d *draft) writeWork(b *strings.Builder) {
 		if a.role == spec.RoleInOut {
 			times *= 2
 		}
-		bytes = bytes.plus(a.count, times)
+		if a.moved == nil {
+			a.moved = a.count
+		}
+		bytes = bytes.plus(a.moved, times)
 	}
 	flops := ""
 	if d.oracle == "gemm" {
