@@ -17,6 +17,7 @@ type Function struct {
 	ExternC  bool
 	Space    string // namespaces around it: "a::b"
 	Hidden   bool   // inside a namespace without name
+	Member   bool   // of a class, defined outside of it: void Stream::copy()
 
 	Conditional bool // it is between #if and #endif, or has a directive before its body
 }
@@ -193,7 +194,8 @@ func parseHead(head []Token) (Function, bool) {
 				i--
 				continue
 			}
-			if i > 0 && (head[i-1].Is("::") || head[i-1].Is("~")) || !head[end].Is(")") || Has(head[:i], ":", ",") {
+			f.Member = i > 0 && head[i-1].Is("::")
+			if i > 0 && head[i-1].Is("~") || !head[end].Is(")") || Has(head[:i], ":") || !f.Member && Has(head[:i], ",") {
 				return f, false
 			}
 			if !onlyTrailers(head[end+1:]) { // a macro with arguments, as in EXPORT(void) f(…)

@@ -91,7 +91,7 @@ func callable(entries []Entry) []Entry {
 
 func inferEntry(cell string, fn csource.Function, f *source, h *host) (Entry, bool) {
 	e := Entry{Name: fn.Name, Space: fn.Space, Line: fn.Line, body: fn.Body, reach: f.reach(fn)}
-	if !identifier.MatchString(fn.Name) || len(fn.Before) == 0 {
+	if !identifier.MatchString(fn.Name) || len(fn.Before) == 0 || fn.Member {
 		return e, false
 	}
 	switch cell {

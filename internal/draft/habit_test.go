@@ -172,6 +172,13 @@ func TestHabits(t *testing.T) {
 			saxpy + `int main() { int n = 3000; float *x, *y; cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&y, 33 * n * sizeof(float)); f<<<12, 256>>>(y, x, n); }`,
 			[]string{"name: y, dtype: f32, shape: [33, N], role: inout}\n", `work: {bytes: "12 * N"}`},
 		},
+		"a launch in a member of a class": {
+			`#define TB 1024
+			int ceil_div(int a, int b) { return (a + b - 1) / b; }
+			template <class T> Stream<T>::~Stream() { cudaFree(d_y); }
+			` + saxpy + `template <class T> void Stream<T>::triad() { int blocks = ceil_div(array_size, TB); f<<<blocks, TB, 0, stream>>>(d_y, d_x, array_size); }`,
+			[]string{`launch: {grid: ["ceildiv(ARRAY_SIZE, 1024)"], block: [1024]}` + "\n", "name: y, dtype: f32, shape: [ARRAY_SIZE], role: inout}\n", "small: {ARRAY_SIZE: 1048576} # TODO: choose sizes\n"},
+		},
 		"members of classes before a kernel": {
 			"template <class T> Stream<T>::Stream(int n) : size(n) { start(); }\ntemplate <class T> void Stream<T>::stop() { end(); }\n" + saxpy,
 			[]string{"entry: f\n"},

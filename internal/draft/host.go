@@ -67,6 +67,7 @@ type host struct {
 	returned  value
 	functions map[string]csource.Function
 	types     map[string]string // what the template parameters of the running function stand for
+	member    bool              // the running function is one of a class, whose numbers nobody says
 }
 
 // maxHostSteps and maxHostDepth bound what is followed.
@@ -114,7 +115,11 @@ func followWith(f *source, fixed map[string]bool) *host {
 		if csource.Has(fn.Before, "__global__", "__device__") && !csource.Has(fn.Before, "__host__") {
 			continue
 		}
-		if _, twice := h.functions[fn.Name]; !twice {
+		have, twice := h.functions[fn.Name]
+		if twice && fn.Member && !have.Member {
+			continue
+		}
+		if !twice {
 			names = append(names, fn.Name)
 		}
 		h.functions[fn.Name] = fn
@@ -272,9 +277,9 @@ func (h *host) run(fn csource.Function, args []value, template []csource.Token) 
 	h.running[fn.Name] = true
 	defer delete(h.running, fn.Name)
 	env := maps.Clone(h.globals)
-	types := h.types
-	h.types = h.bindTemplate(fn, args, template, env)
-	defer func() { h.types = types }()
+	types, member := h.types, h.member
+	h.types, h.member = h.bindTemplate(fn, args, template, env), fn.Member
+	defer func() { h.types, h.member = types, member }()
 	for i, tokens := range csource.SplitList(fn.Params) {
 		p, ok := parseParam(tokens, h.file.aliases)
 		if name := paramName(tokens); !ok && name != "" { // a reference, or of a class

@@ -106,6 +106,9 @@ func (h *host) variable(name string, env map[string]value) value {
 	case "false":
 		return integerValue(nil)
 	}
+	if h.member {
+		return integerValue(h.file.unknownSize(name))
+	}
 	return value{}
 }
 
