@@ -176,8 +176,10 @@ func TestHabits(t *testing.T) {
 			`#define TB 1024
 			int ceil_div(int a, int b) { return (a + b - 1) / b; }
 			template <class T> Stream<T>::~Stream() { cudaFree(d_y); }
+			template <class T> __global__ void fill(T *y, T with, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = with; }
+			template <class T> void Stream<T>::start(T with) { fill<<<ceil_div(array_size, TB), TB>>>(d_y, with, array_size); }
 			` + saxpy + `template <class T> void Stream<T>::triad() { int blocks = ceil_div(array_size, TB); f<<<blocks, TB, 0, stream>>>(d_y, d_x, array_size); }`,
-			[]string{`launch: {grid: ["ceildiv(ARRAY_SIZE, 1024)"], block: [1024]}` + "\n", "name: y, dtype: f32, shape: [ARRAY_SIZE], role: inout}\n", "small: {ARRAY_SIZE: 1048576} # TODO: choose sizes\n"},
+			[]string{`launch: {grid: ["ceildiv(ARRAY_SIZE, 1024)"], block: [1024]}` + "\n", "name: y, dtype: f32, shape: [ARRAY_SIZE], role: inout}\n", "name: with, dtype: f32, value: 1.0} # TODO: check the value\n", "small: {ARRAY_SIZE: 1048576} # TODO: choose sizes\n"},
 		},
 		"members of classes before a kernel": {
 			"template <class T> Stream<T>::Stream(int n) : size(n) { start(); }\ntemplate <class T> void Stream<T>::stop() { end(); }\n" + saxpy,

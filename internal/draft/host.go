@@ -297,6 +297,8 @@ func (h *host) run(fn csource.Function, args []value, template []csource.Token) 
 			}
 		case args == nil && p.Pointer:
 			env[p.Name] = value{kind: buffer, name: p.Name, element: p.Type}
+		default:
+			env[p.Name] = value{}
 		}
 	}
 	outer := h.returned
