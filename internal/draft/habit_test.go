@@ -134,7 +134,7 @@ func TestHabits(t *testing.T) {
 		"sizes of tensors, and much shared memory": {
 			`__global__ void tiles(const float *q, float *o, int n, int d) {
 				extern __shared__ float s[];
-				for (int i = threadIdx.x; i < n * d; i += blockDim.x) o[blockIdx.x * n * d + i] = q[blockIdx.x * n * d + i];
+				for (int i = threadIdx.x; i < n * d; i += blockDim.x) o[blockIdx.x * n * d + i] = o[blockIdx.x * n * d + i] / 2 + q[blockIdx.x * n * d + i];
 			}
 			torch::Tensor forward(torch::Tensor q) {
 				const int rows = 32; const int b = q.size(0); const int n = q.size(1); const int d = q.size(2);
@@ -142,7 +142,7 @@ func TestHabits(t *testing.T) {
 				tiles<<<b, rows, 3 * rows * d * sizeof(float)>>>(q.data_ptr<float>(), o.data_ptr<float>(), n, d);
 				return o;
 			}`,
-			[]string{`launch: {grid: [B], block: [32], shared: "384 * D"}` + "\n"},
+			[]string{`launch: {grid: [B], block: [32], shared: "384 * D"}` + "\n", "name: o, dtype: f32, shape: [B, N, D], role: inout, init: zero}\n"},
 		},
 		"a macro that writes its argument": {
 			`#define TRY(e) attempt(e, #e, __LINE__)

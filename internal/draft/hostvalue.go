@@ -180,8 +180,10 @@ func (h *host) call(e *csource.Expression, env map[string]value) value {
 		if ok && also {
 			return value{kind: real, text: bracketed(base) + " ** " + bracketed(exponent)}
 		}
-	case (name == "thrust::raw_pointer_cast" || name == ".data" || name == ".begin" || name == ".get") && len(args) > 0:
+	case (name == "thrust::raw_pointer_cast" || name == ".data" || name == ".data_ptr" || name == ".begin" || name == ".get") && len(args) > 0:
 		return args[0]
+	case name == "torch::zeros" || name == "torch::zeros_like":
+		return value{kind: buffer, zero: true}
 	case (name == "int" || name == "float" || name == "size_t" || name == "unsigned" || name == "double") && len(args) == 1:
 		return h.cast(name, args[0])
 	}

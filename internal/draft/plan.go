@@ -294,7 +294,7 @@ func (e *Entry) planBuffer(i int, d *device, l *launch) {
 	if l != nil && i < len(l.args) && l.args[i].kind == buffer {
 		v := l.args[i]
 		host = v.elements(int64(p.DType.Size() * p.Width))
-		if v.zero && u.added {
+		if v.zero && (u.added || u.written && u.readFirst) {
 			a.init = "zero"
 		}
 	}
