@@ -334,6 +334,9 @@ func (r *expressionReader) postfix(e *Expression) *Expression {
 			}
 			e = &Expression{Op: ".", Text: r.tokens[r.at+1].Text, Args: []*Expression{e}}
 			r.at += 2
+			if end, ok := r.template(); ok { // x.data_ptr<float>()
+				r.at = end + 1
+			}
 			if r.is(0, "(") {
 				e = &Expression{Op: "call", Text: "." + e.Text, Args: append([]*Expression{e.Args[0]}, r.list("(", ")")...)}
 			}

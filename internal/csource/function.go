@@ -17,6 +17,7 @@ type Function struct {
 	ExternC  bool
 	Space    string // namespaces around it: "a::b"
 	Hidden   bool   // inside a namespace without name
+	Member   bool   // of a class, defined outside of it: void Stream::copy()
 
 	Conditional bool // it is between #if and #endif, or has a directive before its body
 }
@@ -63,9 +64,8 @@ func Functions(tokens []Token) []Function {
 				f.Conditional = inside || depth > 0
 				f.enclose(scopes)
 				found = append(found, f)
-				head = nil
 			}
-			// For other braces (class bodies, initialisers) the head continues to the semicolon.
+			head = nil // also after other braces: members of classes end without a semicolon
 			for _, t := range tokens[i : end+1] {
 				depth += nests(t)
 			}
@@ -194,7 +194,8 @@ func parseHead(head []Token) (Function, bool) {
 				i--
 				continue
 			}
-			if i > 0 && (head[i-1].Is("::") || head[i-1].Is("~")) || !head[end].Is(")") || Has(head[:i], ":", ",") {
+			f.Member = i > 0 && head[i-1].Is("::")
+			if i > 0 && head[i-1].Is("~") || !head[end].Is(")") || Has(head[:i], ":") || !f.Member && Has(head[:i], ",") {
 				return f, false
 			}
 			if !onlyTrailers(head[end+1:]) { // a macro with arguments, as in EXPORT(void) f(…)

@@ -63,7 +63,7 @@ func FindPrototype(tokens []Token, entry string, plainC bool, outside []string) 
 	}
 	var found []Function
 	for _, f := range Functions(tokens) {
-		if f.Name == name {
+		if f.Name == name && !f.Member {
 			found = append(found, f)
 		}
 	}

@@ -13,6 +13,7 @@ type declarator struct {
 	words []string // of its type
 	stars int
 	array bool
+	dims  [][]csource.Token // of an array
 	init  []csource.Token
 	list  bool // the initialiser is a list in brackets: dim3 grid(4, 4)
 }
@@ -71,7 +72,7 @@ types:
 		}
 		for len(part) > 0 && part[0].Is("[") {
 			end := csource.SkipGroup(part, 0, "[", "]")
-			d.array, part = true, part[end+1:]
+			d.array, d.dims, part = true, append(d.dims, part[1:max(1, end)]), part[end+1:]
 		}
 		switch {
 		case len(part) == 0:

@@ -42,8 +42,11 @@ type device struct {
 	functions   map[string]csource.Function // of the device
 	globals     map[string]value
 	numbers     map[string]int64 // values of all variables, to compare sums
+	given       map[string]int64 // those that the source says
+	filled      sum              // elements of a buffer of the launch, where that is a formula
 	grid, block [3]sum           // nil: not known yet
 	bytes       map[string]int   // size of a parameter's elements
+	types       map[string]bool  // what parameters point to, as written
 	uses        map[string]*use
 	guards      []guard
 	indices     []sum // forms of all indices
@@ -139,9 +142,7 @@ func (d *device) loop(s csource.Statement, env map[string]bound) {
 	inner := maps.Clone(env)
 	d.eval(condition, inner)
 	if condition != nil && len(condition.Args) == 2 {
-		if u := d.uses[d.quiet(condition.Args[1], inner).loaded]; u != nil {
-			u.index = true
-		}
+		d.limits(condition.Args[1], inner)
 	}
 	counter, limit, by := d.counter(condition, step, env)
 	for name, e := range bumps(s.Body) {
@@ -153,7 +154,7 @@ func (d *device) loop(s csource.Statement, env map[string]bound) {
 		if counter == "" || !change.ok || !b.ok {
 			b.ok, b.form = false, nil
 		} else {
-			b.top = b.top.plus(change.top.times(limit).over(by), 1).plus(change.top, -1)
+			b.top = b.top.plus(limit.times(change.top).over(by), 1).plus(change.top, -1) // rows come first
 			b.exact, b.form = false, nil
 		}
 		if b.loaded = ""; b.base == "" && !b.ok {
@@ -186,6 +187,16 @@ func (d *device) loop(s csource.Statement, env map[string]bound) {
 		if _, there := env[name]; there {
 			env[name] = d.larger(env[name], inner[name])
 		}
+	}
+}
+
+// limits notes the buffers that the limit of a loop is read from.
+func (d *device) limits(e *csource.Expression, env map[string]bound) {
+	if u := d.uses[d.quiet(e, env).loaded]; u != nil {
+		u.index = true
+	}
+	for _, a := range e.Args {
+		d.limits(a, env)
 	}
 }
 

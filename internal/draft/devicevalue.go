@@ -142,9 +142,13 @@ func (d *device) cast(e *csource.Expression, env map[string]bound) bound {
 	if b.base == "" || !strings.HasSuffix(e.Text, "*") {
 		return b
 	}
-	words := strings.Fields(strings.ReplaceAll(strings.TrimSuffix(e.Text, "*"), "const", ""))
-	if t, ok := typeNamed(strings.Join(words, " "), d.file.aliases); ok {
+	name := strings.Join(strings.Fields(strings.ReplaceAll(strings.TrimSuffix(e.Text, "*"), "const", "")), " ")
+	switch t, ok := typeNamed(name, d.file.aliases); {
+	case ok:
 		b.scale = max(1, int64(t.width*t.dtype.Size()/max(1, d.bytes[b.base])))
+	case d.types[name]: // what the parameter points to
+	default:
+		b.ok = false
 	}
 	return b
 }

@@ -91,7 +91,7 @@ func callable(entries []Entry) []Entry {
 
 func inferEntry(cell string, fn csource.Function, f *source, h *host) (Entry, bool) {
 	e := Entry{Name: fn.Name, Space: fn.Space, Line: fn.Line, body: fn.Body, reach: f.reach(fn)}
-	if !identifier.MatchString(fn.Name) || len(fn.Before) == 0 {
+	if !identifier.MatchString(fn.Name) || len(fn.Before) == 0 || fn.Member {
 		return e, false
 	}
 	switch cell {
@@ -138,6 +138,11 @@ func inferEntry(cell string, fn csource.Function, f *source, h *host) (Entry, bo
 	}
 	if scalars > 0 {
 		pointers += texts
+	}
+	for _, p := range h.symbols() {
+		if !names[p.Name] && csource.Has(e.reach, p.Name) {
+			e.Params = append(e.Params, p)
+		}
 	}
 	for _, m := range f.macros {
 		if !names[m.Name] {

@@ -43,6 +43,12 @@ func (h *host) evaluate(e *csource.Expression, env map[string]value) value {
 		case real:
 			return value{kind: real, text: "-" + v.text}
 		}
+	case "u!":
+		if n, ok := h.numeric(h.eval(e.Args[0], env)); ok && n != 0 {
+			return integerValue(nil)
+		} else if ok {
+			return integerValue(number(1))
+		}
 	case "[]":
 		return h.eval(e.Args[0], env)
 	case ".":
@@ -99,6 +105,9 @@ func (h *host) variable(name string, env map[string]value) value {
 		return integerValue(number(1))
 	case "false":
 		return integerValue(nil)
+	}
+	if h.member {
+		return integerValue(h.file.unknownSize(name))
 	}
 	return value{}
 }
@@ -171,12 +180,10 @@ func (h *host) call(e *csource.Expression, env map[string]value) value {
 		if ok && also {
 			return value{kind: real, text: bracketed(base) + " ** " + bracketed(exponent)}
 		}
-	case (name == "rsqrt" || name == "rsqrtf") && len(args) == 1:
-		if text, ok := args[0].formula(); ok {
-			return value{kind: real, text: bracketed(text) + " ** -0.5"}
-		}
-	case (name == "thrust::raw_pointer_cast" || name == ".data" || name == ".begin" || name == ".get") && len(args) > 0:
+	case (name == "thrust::raw_pointer_cast" || name == ".data" || name == ".data_ptr" || name == ".begin" || name == ".get") && len(args) > 0:
 		return args[0]
+	case name == "torch::zeros" || name == "torch::zeros_like":
+		return value{kind: buffer, zero: true}
 	case (name == "int" || name == "float" || name == "size_t" || name == "unsigned" || name == "double") && len(args) == 1:
 		return h.cast(name, args[0])
 	}

@@ -38,7 +38,9 @@ func (d *device) inferLaunch(e *Entry) (*launch, string) {
 			place.limit = d.unguarded(e, axis)
 			if place.limit == nil {
 				guess = "grid"
-				place.limit = d.file.unknownSize("N")
+				if place.limit = d.filled; place.limit == nil {
+					place.limit = d.file.unknownSize("N")
+				}
 			}
 		}
 		if place.blocks != nil {

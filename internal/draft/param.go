@@ -54,6 +54,10 @@ type Param struct {
 	Known   bool
 	Pointer bool
 	Const   bool // what it points to is const
+	Symbol  bool // a __constant__ variable of the file, in place of a parameter
+
+	count sum   // elements of a symbol
+	row   int64 // elements of its last dimension, where it has several
 }
 
 // ignoredWords say nothing about what is passed.
@@ -153,5 +157,44 @@ func typeAliases(tokens []csource.Token) map[string]cType {
 			aliases[name] = known
 		}
 	}
+	for i := range tokens {
+		if name, known, ok := structType(tokens, i, aliases); ok {
+			aliases[name] = known
+		}
+	}
 	return aliases
+}
+
+// structType reads struct Body { float x, y, z; }; at i: numbers of one type are a vector.
+func structType(tokens []csource.Token, i int, aliases map[string]cType) (string, cType, bool) {
+	if !tokens[i].Is("struct") || i+2 >= len(tokens) || i > 0 && tokens[i-1].Is(">") {
+		return "", cType{}, false
+	}
+	at := i + 1
+	if tokens[at].Kind == csource.Word {
+		at++
+	}
+	end := max(at+1, csource.SkipGroup(tokens, at, "{", "}"))
+	name := tokens[i+1].Text
+	if i > 0 && tokens[i-1].Is("typedef") && end+1 < len(tokens) {
+		name = tokens[end+1].Text
+	}
+	if !tokens[at].Is("{") || csource.Has(tokens[at+1:end], "(", "{", "[", "*", "&", ":") {
+		return "", cType{}, false
+	}
+	all := cType{}
+	for _, member := range csource.SplitAt(tokens[at+1:end], ";") {
+		list := declarations(member)
+		if len(member) > 0 && list == nil {
+			return "", cType{}, false
+		}
+		for _, d := range list {
+			t, ok := typeNamed(strings.Join(d.words, " "), aliases)
+			if !ok || t.width%2 == 0 || all.width > 0 && t.dtype != all.dtype { // float2 and float4 may leave gaps
+				return "", cType{}, false
+			}
+			all = cType{t.dtype, all.width + t.width}
+		}
+	}
+	return name, all, all.width > 0
 }

@@ -23,6 +23,7 @@ type plan struct {
 type planned struct {
 	value string // scalars
 	count sum    // of a buffer's elements
+	moved sum    // those that the kernel reaches, where they are fewer
 	row   int64  // elements of a row, where the count is a number
 	role  spec.Role
 	init  string
@@ -50,7 +51,7 @@ func (e *Entry) makePlan(cell string, f *source, h *host) {
 	if cell == spec.CellCUDA {
 		l = h.launches[e.Name]
 	}
-	d := &device{file: f, globals: h.globals, functions: map[string]csource.Function{}, parameters: map[string]bound{}, bytes: map[string]int{}}
+	d := &device{file: f, globals: h.globals, functions: map[string]csource.Function{}, parameters: map[string]bound{}, bytes: map[string]int{}, types: map[string]bool{}}
 	for _, fn := range f.functions {
 		if fn.Name != e.Name {
 			d.functions[fn.Name] = fn
@@ -58,6 +59,7 @@ func (e *Entry) makePlan(cell string, f *source, h *host) {
 	}
 	for i, p := range e.Params {
 		d.bytes[p.Name] = p.Width * p.DType.Size()
+		d.types[p.Type] = d.types[p.Type] || p.Pointer
 		if !p.Pointer {
 			d.parameters[p.Name] = e.planScalar(i, l, f)
 		}
@@ -69,7 +71,7 @@ func (e *Entry) makePlan(cell string, f *source, h *host) {
 			d.parameters[a.name] = exactly(named(a.value))
 		}
 	}
-	d.numbers = h.values()
+	d.given, d.numbers = h.values(), h.values()
 	d.guessSizes()
 	if cell == spec.CellCUDA {
 		e.planLaunch(d, l)
@@ -82,6 +84,7 @@ func (e *Entry) makePlan(cell string, f *source, h *host) {
 			e.planBuffer(i, d, l)
 		}
 	}
+	e.fixSizes(d)
 	e.simplifyCounts(d)
 	e.chooseRoles(d)
 	e.chooseSizes(d, h)
@@ -113,6 +116,52 @@ func (d *device) guessSizes() {
 	}
 }
 
+// fixSizes writes numbers where the kernel has its sizes in its code: it uses none of its integers, and
+// reaches as far whatever they are.
+func (e *Entry) fixSizes(d *device) {
+	fixed := false
+	for i, p := range e.Params {
+		a, u := e.plan.args[i], d.uses[p.Name]
+		switch {
+		case !p.Pointer && !p.DType.Float() && csource.Has(e.reach, p.Name), slices.ContainsFunc(a.count.variables(), func(name string) bool { return d.file.unsure[name] }):
+			return
+		case p.Pointer && u != nil && u.known && !u.unbounded:
+			if hasName(u.extent) {
+				return
+			}
+			most, _ := a.count.at(d.numbers)
+			reached, _ := u.extent.constant()
+			fixed = fixed || hasName(a.count) && reached > most/2
+		}
+	}
+	if !fixed {
+		return
+	}
+	fix := func(s sum) sum {
+		if n, ok := s.at(d.numbers); ok {
+			return number(n)
+		}
+		return s
+	}
+	for i := range e.plan.args {
+		a := &e.plan.args[i]
+		if a.count != nil {
+			a.count, a.moved = fix(a.count), fix(a.moved)
+		}
+		if n, ok := evaluate(a.value, d.numbers); ok && !e.Params[i].DType.Float() {
+			a.value = number(n).String()
+		}
+	}
+	if l := e.plan.launch; l != nil {
+		own := *l
+		for axis := range axes {
+			own.grid[axis], own.block[axis] = fix(l.grid[axis]), fix(l.block[axis])
+		}
+		own.shared = fix(l.shared)
+		e.plan.launch = &own
+	}
+}
+
 // usualScalars are floating-point parameters whose name says what they are.
 var usualScalars = map[string]string{"eps": "1e-05", "epsilon": "1e-05", "alpha": "1.0", "beta": "0.0", "learning_rate": "0.001", "lr": "0.001", "beta1": "0.9", "beta2": "0.999", "weight_decay": "0.0"}
 
@@ -125,6 +174,9 @@ func (e *Entry) planScalar(i int, l *launch, f *source) bound {
 	}
 	text, known := v.formula()
 	switch usual, isBlock := usualBlock(p.Name); {
+	case p.Width > 1 && p.scalarType(true) == p.DType:
+		a.value = "0"
+		a.notes = append(a.notes, "no value has the size of a "+commentText(p.Type)+"; let the kernel take its numbers, or a pointer")
 	case p.Width > 1:
 		a.value = "0"
 		a.notes = append(a.notes, "check the value, which holds the bits of a "+commentText(p.Type))
@@ -159,9 +211,17 @@ func (e *Entry) planScalar(i int, l *launch, f *source) bound {
 
 // planLaunch takes the launch that the host code has, and infers what it does not say.
 func (e *Entry) planLaunch(d *device, l *launch) {
-	if l != nil && !l.guessed && d.sane(l) {
+	if l != nil && !l.guessed && d.saneSomewhere(l) {
 		e.plan.launch = l
 		return
+	}
+	if l != nil {
+		for i, a := range l.args[:min(len(l.args), len(e.Params))] {
+			p := e.Params[i]
+			if count := a.elements(int64(p.DType.Size() * p.Width)); p.Pointer && d.filled == nil && hasName(count) {
+				d.filled = count
+			}
+		}
 	}
 	d.follow(e)
 	inferred, guess := d.inferLaunch(e)
@@ -185,6 +245,21 @@ func (e *Entry) planLaunch(d *device, l *launch) {
 	e.plan.launch, e.plan.guess = inferred, guess
 }
 
+// saneSomewhere reports whether a launch is sane for sizes that nobody says, large or small.
+func (d *device) saneSomewhere(l *launch) bool {
+	for _, n := range []int64{1024, 128, 32} {
+		for name := range d.file.unsure {
+			if _, given := d.given[name]; !given {
+				d.numbers[name] = n
+			}
+		}
+		if d.sane(l) {
+			return true
+		}
+	}
+	return false
+}
+
 // sane reports whether a launch has dimensions that a GPU takes.
 func (d *device) sane(l *launch) bool {
 	threads := int64(1)
@@ -200,6 +275,14 @@ func (d *device) sane(l *launch) bool {
 	return ok && shared >= 0 && shared < 227<<10 && threads <= spec.MaxBlockThreads
 }
 
+// elements returns how many elements of a size a buffer of the host code has; nil where it is not known.
+func (v value) elements(size int64) sum {
+	if quotient, rest := v.sum.split(number(size)); v.kind == buffer && len(rest) == 0 && len(v.sum) > 0 {
+		return quotient
+	}
+	return v.count
+}
+
 // planBuffer finds how many elements a buffer has: as many as the host code allocates, else as many
 // as the kernel reaches.
 func (e *Entry) planBuffer(i int, d *device, l *launch) {
@@ -207,14 +290,11 @@ func (e *Entry) planBuffer(i int, d *device, l *launch) {
 	if u == nil {
 		u = &use{unbounded: true}
 	}
-	var host sum
+	host := p.count
 	if l != nil && i < len(l.args) && l.args[i].kind == buffer {
 		v := l.args[i]
-		host = v.count
-		if quotient, rest := v.sum.split(number(int64(p.DType.Size() * p.Width))); len(rest) == 0 && len(v.sum) > 0 {
-			host = quotient
-		}
-		if v.zero && u.added {
+		host = v.elements(int64(p.DType.Size() * p.Width))
+		if v.zero && (u.added || u.written && u.readFirst) {
 			a.init = "zero"
 		}
 	}
@@ -233,7 +313,14 @@ func (e *Entry) planBuffer(i int, d *device, l *launch) {
 		a.count = nil
 		a.notes = append(a.notes, "check the shape")
 	}
-	a.row = u.row
+	if n, ok := a.count.at(d.numbers); ok && reached {
+		if m, _ := u.extent.at(d.numbers); m < n {
+			a.moved = u.extent
+		}
+	}
+	if a.row = u.row; p.Symbol {
+		a.row = p.row
+	}
 	if u.index && !p.DType.Float() {
 		a.init = "zero" // stays inside any buffer
 		a.notes = append(a.notes, "fill it with valid indices")

@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -201,10 +202,15 @@ func (p *preprocessor) expand(tokens []csource.Token, open []string) ([]csource.
 		args, used = csource.SplitAt(tokens[2:max(2, end)], ","), end+1
 	}
 	var body []csource.Token
-	for _, u := range d.body {
-		if at := slices.Index(d.params, u.Text); u.Kind == csource.Word && at >= 0 && at < len(args) {
+	for i, u := range d.body {
+		at := slices.Index(d.params, u.Text)
+		isParam := u.Kind == csource.Word && at >= 0 && at < len(args)
+		switch {
+		case isParam && i > 0 && d.body[i-1].Is("#"): // its text
+			body[len(body)-1] = csource.Token{Kind: csource.String, Text: `""`, Line: t.Line}
+		case isParam:
 			body = append(body, args[at]...)
-		} else {
+		default:
 			u.Line = t.Line
 			body = append(body, u)
 		}
@@ -283,51 +289,11 @@ func (p *preprocessor) compute(e *csource.Expression) (int64, bool) {
 	case e.Op == "u-":
 		return -args[0], true
 	case len(args) == 2:
-		return binaryNumber(e.Op, args[0], args[1])
-	}
-	return 0, false
-}
-
-func binaryNumber(op string, a, b int64) (int64, bool) {
-	is := func(yes bool) (int64, bool) {
-		if yes {
-			return 1, true
+		op := pythonOperator(e.Op)
+		if op == "/" {
+			op = "//"
 		}
-		return 0, true
-	}
-	switch op {
-	case "+":
-		return a + b, true
-	case "-":
-		return a - b, true
-	case "*":
-		return a * b, true
-	case "/":
-		if b == 0 {
-			return 0, false
-		}
-		return a / b, true
-	case "%":
-		if b == 0 {
-			return 0, false
-		}
-		return a % b, true
-	case "&&":
-		return is(a != 0 && b != 0)
-	case "||":
-		return is(a != 0 || b != 0)
-	case "==":
-		return is(a == b)
-	case "!=":
-		return is(a != b)
-	case "<":
-		return is(a < b)
-	case "<=":
-		return is(a <= b)
-	case ">":
-		return is(a > b)
-	case ">=":
-		return is(a >= b)
+		return evaluate(fmt.Sprintf("int(%d %s %d)", args[0], op, args[1]), nil)
 	}
 	return 0, false
 }

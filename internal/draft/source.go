@@ -253,12 +253,6 @@ func usualMacro(name string, second bool) (int, bool) {
 			return 16, true
 		}
 		return 256, true
-	case has("radius"):
-		return 3, false
-	case has("bins", "bin_count"):
-		return 256, false
-	case has("filter", "mask", "kernel_size"):
-		return 7, false
 	case has("width", "height", "size", "dim", "len", "num", "count") || len(lower) == 1:
 		return 1024, false
 	}

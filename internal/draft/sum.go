@@ -155,14 +155,27 @@ func (s sum) over(divisor sum) sum {
 	}
 	quotient, rest := s.split(divisor)
 	if len(quotient) > 0 || len(s) == 0 {
-		if n, ok := rest.constant(); ok {
-			if n < 0 {
-				return quotient.plus(number(1), -1)
-			}
+		n, whole := rest.constant()
+		by, known := divisor.constant()
+		switch {
+		case whole && known && by != 0:
+			return quotient.plus(number(floorDivide(n, by)), 1)
+		case whole && n == -1:
+			return quotient.plus(number(1), -1)
+		case whole && n == 0:
 			return quotient
+		case whole && n > 0:
+			return quotient.plus(named(fmt.Sprintf("(%d // %s)", n, divisor.operand())), 1)
 		}
 	}
 	return named("(" + s.operand() + " // " + divisor.operand() + ")")
+}
+
+func floorDivide(a, b int64) int64 {
+	if q := a / b; a%b == 0 || (a < 0) == (b < 0) {
+		return q
+	}
+	return a/b - 1
 }
 
 // split returns what a divisor of one term divides, and the rest.

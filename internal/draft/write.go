@@ -192,6 +192,9 @@ func (d *draft) writeArg(b *strings.Builder, i int, cuda bool) {
 	} else {
 		line += ", value: " + yamlText(a.value)
 	}
+	if p.Symbol {
+		line += ", symbol: " + yamlText(p.Name)
+	}
 	line += "}"
 	if len(notes) > 0 {
 		line += " # TODO: " + strings.Join(notes, "; ")
@@ -215,7 +218,10 @@ func (d *draft) writeWork(b *strings.Builder) {
 		if a.role == spec.RoleInOut {
 			times *= 2
 		}
-		bytes = bytes.plus(a.count, times)
+		if a.moved == nil {
+			a.moved = a.count
+		}
+		bytes = bytes.plus(a.moved, times)
 	}
 	flops := ""
 	if d.oracle == "gemm" {
