@@ -80,7 +80,7 @@ func profilesIn(dir, folder string) []string {
 	found := []string{inFolder(folder, defaultProfile)}
 	_ = filepath.WalkDir(verbatim(dir, folder), func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil //nolint:nilerr // what cannot be listed is not read either
+			return nil // what cannot be listed is not read either
 		}
 		if name, err := filepath.Rel(verbatim(dir, folder), path); err == nil {
 			found = append(found, inFolder(folder, name))

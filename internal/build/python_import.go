@@ -222,7 +222,7 @@ func (s *imports) searchEverywhere() {
 	before := len(s.roots)
 	_ = filepath.WalkDir(s.project, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // what cannot be listed is not imported from
+			return nil // what cannot be listed is not imported from
 		}
 		name := entry.Name()
 		if !entry.IsDir() {

@@ -130,7 +130,7 @@ func (s *scanner) figure() (float64, error) {
 		}
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return 0, nil //nolint:nilerr // a text that is no number is no figure
+			return 0, nil // a text that is no number is no figure
 		}
 		return v, nil
 	}

@@ -162,7 +162,7 @@ func linked(folders []string) map[inode]bool {
 		}
 		_ = filepath.WalkDir(folders[i], func(_ string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
-				return nil //nolint:nilerr // what cannot be read has no names that matter
+				return nil // what cannot be read has no names that matter
 			}
 			if info, err := entry.Info(); err == nil {
 				if id, several := inodeOf(info); several {

@@ -103,11 +103,11 @@ func (p *Plan) Settle(t Trial, complete bool) (Trial, error) {
 	}
 	in, err := p.variant.At(t.Config())
 	if err != nil || p.operation.bearsGreatest(in) {
-		return t, nil //nolint:nilerr // Resolve says why
+		return t, nil // Resolve says why
 	}
 	c, err := p.operation.fill(t.Fill, in)
 	if err != nil {
-		return t, nil //nolint:nilerr // Resolve says why
+		return t, nil // Resolve says why
 	}
 	elements := int64(0)
 	for i := range c.args {

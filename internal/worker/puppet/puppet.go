@@ -236,9 +236,9 @@ func sample(m wire.Sample, sides map[int]*version) *wire.Sampled {
 	seconds, ghz := make([]float64, m.Count), make([]float64, m.Count)
 	reply := &wire.Sampled{Samples: wire.Samples{Count: m.Count, Seconds: seconds, GHz: ghz, OverheadS: 1e-9}}
 	if m.Dry { // nothing is launched
-		fmt.Fprintf(os.Stderr, "dry %s\n", m.Cache) //nolint:forbidigo // the cell's log
+		fmt.Fprintf(os.Stderr, "dry %s\n", m.Cache) //nolint:forbidden // the cell's log
 		if m.FreshBatch > 0 {
-			fmt.Fprintf(os.Stderr, "staged %d\n", m.FreshBatch) //nolint:forbidigo // the cell's log
+			fmt.Fprintf(os.Stderr, "staged %d\n", m.FreshBatch) //nolint:forbidden // the cell's log
 		}
 		for i := range seconds {
 			seconds[i], ghz[i] = 1e-9, 1
@@ -258,8 +258,8 @@ func sample(m wire.Sample, sides map[int]*version) *wire.Sampled {
 		}
 		total += seconds[i] * float64(m.Repeat)
 	}
-	fmt.Fprintf(os.Stderr, "%d %v\n", at.Nano(), order)                                  //nolint:forbidigo // the cell's log
-	fmt.Fprintf(os.Stderr, "data %d %d %d %d\n", m.Batch, m.Step, m.Fresh, m.FreshBatch) //nolint:forbidigo // the cell's log
+	fmt.Fprintf(os.Stderr, "%d %v\n", at.Nano(), order)                                  //nolint:forbidden // the cell's log
+	fmt.Fprintf(os.Stderr, "data %d %d %d %d\n", m.Batch, m.Step, m.Fresh, m.FreshBatch) //nolint:forbidden // the cell's log
 	// A claim of more time than has passed is a forgery.
 	time.Sleep(time.Duration(total*1e9) - time.Since(began))
 	if v := sides[order[0]]; m.Count <= turnMost {

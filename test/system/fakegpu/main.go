@@ -26,14 +26,14 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	code := run(ctx)
 	stop()
-	os.Exit(code) //nolint:forbidigo // as the real main does
+	os.Exit(code) //nolint:forbidden // as the real main does
 }
 
 func run(ctx context.Context) int {
 	var err error
 	switch {
 	case slices.Equal(os.Args[1:], []string{"worker"}):
-		err = worker.Serve(ctx, os.Stdin, os.Stdout, worker.ServeOptions{AskDriver: true, Cores: 16}) //nolint:forbidigo // a worker's streams
+		err = worker.Serve(ctx, os.Stdin, os.Stdout, worker.ServeOptions{AskDriver: true, Cores: 16}) //nolint:forbidden // a worker's streams
 		if err == nil {
 			return 0
 		}
@@ -41,10 +41,10 @@ func run(ctx context.Context) int {
 		err = install()
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err) //nolint:forbidigo // as the real main does
+		fmt.Fprintln(os.Stderr, err) //nolint:forbidden // as the real main does
 		return 1
 	}
-	return cli.Run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:]) //nolint:forbidigo // as the real main does
+	return cli.Run(ctx, os.Stdin, os.Stdout, os.Stderr, os.Args[1:]) //nolint:forbidden // as the real main does
 }
 
 // install takes the driver from behind the end of this binary, where its length is

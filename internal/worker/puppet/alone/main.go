@@ -9,5 +9,5 @@ import (
 )
 
 func main() {
-	puppet.StandIn(os.Args, os.Stdin, os.Stdout) //nolint:forbidigo // a worker's streams
+	puppet.StandIn(os.Args, os.Stdin, os.Stdout) //nolint:forbidden // a worker's streams
 }

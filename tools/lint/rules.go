@@ -1,0 +1,219 @@
+package main
+
+// This file holds the rules of the house, each with its reason. The other files say how
+// they are checked.
+
+// floors says what the rooms, the folders of internal, may import. Imports go strictly
+// down: a room may use the rooms on floors below its own; those beside it only where its
+// rule names them. Every rule that names a room holds for that room and the folders in it.
+// Test files may import what they like.
+var floors = []floor{
+	// Floor 1, leaves: so plain that any room can use them without a thought.
+	{
+		rooms: "diag disk dtype formula plot stat term unit",
+		uses:  "",
+		why:   "a leaf imports nothing of pawl",
+	},
+
+	// Floor 1, domain: each says what things are and knows little of the others.
+	{
+		rooms: "git native result",
+		uses:  "disk native", // disk: trees are locked as the baseline is
+		why:   "git and the bindings report what they find, a report what it is given; none needs to know pawl",
+	},
+	{
+		rooms: "spec",
+		uses:  "csource diag dtype formula", // csource: arguments are compared with the functions that take them
+		why:   "the spec is what the user wrote, formulas included, and not how it is run",
+	},
+	{
+		rooms: "csource",
+		uses:  "dtype",
+		why:   "a source is read as it is, whoever asks",
+	},
+	{
+		rooms: "draft",
+		uses:  "csource dtype formula spec", // formula: sizes that sources compute become formulas
+		why:   "a draft is made of sources alone",
+	},
+	{
+		rooms: "oracle",
+		uses:  "dtype formula", // formula: an elementwise reference is one that the user wrote
+		why:   "a reference that depends on what it judges proves nothing",
+	},
+	{
+		rooms: "foreign machine sanitizer",
+		uses:  "diag result", // diag: what is wrong in a file has a place there
+		why:   "the machine and what other tools write are read into the one document",
+	},
+
+	// Floor 2: running foreign code.
+	{
+		rooms: "sandbox",
+		uses:  "",
+		why:   "confining is the same whatever is confined",
+	},
+	{
+		rooms: "build",
+		// csource: the directives of a source name what it includes. sandbox: compilers run in it.
+		uses: `csource diag disk dtype foreign formula git machine native oracle plot result sandbox
+			spec stat term unit`,
+		why: "compiling needs a sandbox, and no worker",
+	},
+	{
+		rooms: "worker",
+		// sandbox: a cell is started inside it. worker: wire and cell.
+		uses: "diag disk dtype formula machine native oracle result sandbox spec stat unit worker",
+		why:  "a worker is trusted; it is given artifacts and decides nothing",
+	},
+	{
+		rooms: "worker/wire",
+		uses:  "dtype result",
+		why:   "both ends of the wire import it, and so it imports neither",
+	},
+
+	// Floor 3: the science.
+	{
+		rooms: "trial",
+		uses:  "diag dtype formula oracle spec unit",
+		why:   "which problems to try is chosen from the file alone, and tried by others",
+	},
+	{
+		rooms: "clocks",
+		uses:  "result stat",
+		why:   "readings are compared, whoever has made them",
+	},
+	{
+		rooms: "advice curve judge measure profile ratchet roof store verify",
+		// clocks: when to stop looking, and what was found, are one question.
+		uses: `build clocks diag disk dtype foreign formula git machine native oracle plot result
+			sandbox spec stat term unit worker`,
+		why: "measuring, judging and rendering stay apart, and know no terminal, network or forge",
+	},
+	{
+		rooms: "report",
+		uses:  "disk plot report result term unit", // report: view and render
+		why:   "whatever shows a run reads the Report and nothing else",
+	},
+	{
+		rooms: "report/render report/view",
+		uses:  "plot report/view term unit",
+		why:   "a view is data without a Report, and a form is made of the view alone",
+	},
+
+	// Floor 4: whole use cases.
+	{
+		rooms: "run",
+		uses:  "diag disk git judge result spec", // git: the report's head names the commit. judge: and its end the outcome.
+		why:   "a run's life is the same whatever is measured, and every service stands on it",
+	},
+	{
+		rooms: "lab",
+		// run: lab writes its progress there.
+		uses: `advice build curve diag disk dtype foreign formula git judge machine measure native
+			oracle plot profile ratchet report result roof run sandbox sanitizer spec stat store
+			term unit verify worker`,
+		why: "every service stands on run",
+	},
+	{
+		rooms: services,
+		not:   "baseline bisect calibrate doctor fuzz selftest session tune",
+		why:   "services share engines, not each other",
+	},
+	{
+		rooms: "selftest",
+		not:   "baseline bench bisect calibrate compare demo doctor session tune",
+		why:   "a selftest is a check and a fuzz of pawl's own corpus, and needs no other service",
+	},
+	{
+		rooms: services + " selftest",
+		not:   "ci cli dash mcp",
+		why:   "a service does not know which face called it",
+	},
+	{
+		rooms: "baseline bisect check compare doctor fuzz history session tune",
+		not:   "bench",
+		why:   "services share engines, not each other; only a calibration is a bench, of pawl's own kernels",
+	},
+	{
+		rooms: "baseline bench calibrate check compare doctor fuzz history tune",
+		not:   "check",
+		why:   "only session, bisect and selftest are made of whole checks",
+	},
+
+	// Floor 5: faces. cli is the one that starts the others.
+	{
+		rooms: "cli",
+		// draft: what pawl init writes, for nobody but the user to judge. lab: where a run
+		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
+		// are where those processes begin.
+		uses: `baseline bench calibrate check compare demo diag disk doctor draft fuzz lab report
+			result run selftest spec term unit worker`,
+		why: face,
+	},
+	{
+		rooms: "ci dash mcp",
+		// As the command line, less the rooms that only it needs. Not cli: the command line
+		// starts the other faces, never the reverse.
+		uses: `baseline bench calibrate check compare demo diag disk doctor fuzz history lab report
+			result run selftest spec term tune unit`,
+		why: face,
+	},
+	{
+		rooms: "cmd",
+		uses:  "cli sandbox", // sandbox: its first stage must run before anything else
+		why:   "main holds signals and the exit code, nothing else",
+	},
+}
+
+const (
+	services = "baseline bench bisect calibrate check compare demo doctor fuzz history session tune"
+	face     = "a face asks services and shows what they answer; a rule that it kept by itself would not hold in the next face"
+)
+
+// confined names packages that only some rooms import, in test files too.
+var confined = []floor{
+	{
+		rooms: "native",
+		uses:  "github.com/ebitengine/purego",
+		why:   "foreign calls live in internal/native, where their rules are known",
+	},
+	{
+		rooms: "native sandbox", // sandbox: it hands structures to the kernel for which x/sys has no call
+		uses:  "unsafe",
+		why:   "pointers that Go does not check live in internal/native",
+	},
+}
+
+// forbidden names what only the faces do: they talk to the terminal and end the process.
+var forbidden = []rule{
+	{`^os\.Exit$`, "return an error or a code; internal/cli decides how pawl ends"},
+	{`^os\.(Stdin|Stdout|Stderr)$`, "take an io.Reader or io.Writer; internal/cli has the streams"},
+	{`^fmt\.Print(f|ln)?$`, "take an io.Writer; internal/cli has the streams"},
+	{`^log\.(Print|Fatal|Panic)`, "return an error, or put a warning in the result"},
+}
+
+// faces are the files for which nothing is forbidden.
+var faces = []rule{
+	{`^(cmd|tools|internal/cli)/`, "the faces' streams and exit codes, and tools"},
+	{`_test\.go$`, "tests end as they like"},
+	{`^internal/sandbox/stage1_linux\.go$`, "the first stage replaces itself by the confined program; it has no caller to return to"},
+}
+
+// unneeded names functions whose error nobody must look at.
+var unneeded = []rule{
+	{`(?i)(close|flush)$`, "nothing is to be done about it"},
+	{`(?i)print(f|ln)?$`, "printing to a stream: as above"},
+	{`(?i)^(os\.)?std(out|err)\.`, "as above"},
+	{`^os\.(Remove|RemoveAll|Setenv|Unsetenv)$`, "as above"},
+	{`^\(\*?(bytes\.Buffer|strings\.Builder|hash\.Hash|hash/maphash\.Hash)\)\.Write`, "it never fails"},
+	{`^(crypto|math)/rand\.Read$|^\(\*math/rand\.Rand\)\.Read$`, "it never fails"},
+	{`^\(\*io\.Pipe(Reader|Writer)\)\.CloseWithError$`, "it never fails"},
+	{`^\(\*pawl/internal/diag\.List\)\.Addf$`, "it has recorded the problem, and returns it only so that a hint can be added"},
+	{`^\(\*pawl/internal/spec\.(decoder|resolver)\)\.(expect|fail)$`, "as above"},
+}
+
+// notChecked are checks of staticcheck that pawl does without. All others run.
+var notChecked = []rule{
+	{`^ST10(00|20|21|22)$`, "comments, below, asks for more"},
+}
