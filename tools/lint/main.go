@@ -31,7 +31,7 @@ func main() {
 		}
 		return
 	}
-	unitchecker.Main(analyzers()...)
+	unitchecker.Main(forFacts(analyzers(), os.Args)...)
 }
 
 // analyzers returns everything that is checked. The names in quotes are those that a nolint
