@@ -9,11 +9,7 @@ FUZZTIME      ?= 30s
 SOAK          ?= .
 SOAK_SAMPLES  ?= 1000000
 SOAK_ROWS     ?= 1000
-LINT_VERSION  := v2.14.0
-# The version of Go is part of the place: a linter refuses sources newer than
-# the Go that it was built with.
-LINT_FOLDER    = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pawl-tools/$(LINT_VERSION)-$(shell $(GO) env GOVERSION)
-LINT           = $(LINT_FOLDER)/golangci-lint
+LINT          := bin/lint
 
 # The commit is stamped below; Go's own stamping fails in a tree that belongs
 # to another user.
@@ -57,15 +53,16 @@ setup: ## install what the tests need and this machine lacks
 	@tools/setup cc c++ git ninja ccache python3 pip3
 	@tools/cuda >/dev/null
 
-lint: $(LINT) ## golangci-lint, with the floors of the house
-	$(call step,lint,CGO_ENABLED=0 $(LINT) run ./...)
+lint: $(LINT) ## staticcheck, and the rules of the house in tools/lint/rules.go: floors, errors, comments, format
+	$(call step,lint,CGO_ENABLED=0 $(GO) vet -trimpath -vettool='$(LINT)' -whole ./... && CGO_ENABLED=0 $(GO) test -C tools/lint -vet=off -trimpath .)
 
+# Go knows whether it has to be built again.
+.PHONY: $(LINT)
 $(LINT):
-	$(call step,build golangci-lint $(LINT_VERSION),GOBIN='$(@D)' CGO_ENABLED=0 $(GO) install -ldflags '-s -w' \
-		github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION))
+	$(call step,build lint,CGO_ENABLED=0 $(GO) build -C tools/lint -trimpath -o '$(CURDIR)/$(LINT)' .)
 
 fmt: $(LINT) ## format the sources as lint wants them
-	@$(LINT) fmt ./...
+	@$(LINT) fmt
 
 # Packages that start no goroutine, and simulations, which are arithmetic in one: the
 # race detector would only make them slow. SHARED names the tests in which lab runs check and

@@ -2,7 +2,6 @@ package main
 
 import (
 	"go/ast"
-	"go/token"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,6 +29,7 @@ var commentsAnalyzer = &analysis.Analyzer{
 				case *ast.FuncDecl:
 					if d.Recv == nil {
 						checkComment(pass, "function", d.Name, d.Doc)
+						checkRepetition(pass, d.Name)
 					} else if ast.IsExported(receiver(d)) && !usual[d.Name.Name] {
 						checkComment(pass, "method", d.Name, d.Doc)
 					}
@@ -68,10 +68,7 @@ func checkDeclaration(pass *analysis.Pass, d *ast.GenDecl) {
 		switch s := s.(type) {
 		case *ast.TypeSpec:
 			checkComment(pass, "type", s.Name, either(s.Doc, d.Doc))
-			rest, ok := strings.CutPrefix(strings.ToLower(s.Name.Name), strings.ToLower(pass.Pkg.Name()))
-			if ok && s.Name.IsExported() && rest != "" && unicode.IsUpper(rune(s.Name.Name[len(s.Name.Name)-len(rest)])) {
-				pass.Reportf(s.Pos(), "others write %s.%s: leave out the name of the package", pass.Pkg.Name(), s.Name.Name)
-			}
+			checkRepetition(pass, s.Name)
 		case *ast.ValueSpec:
 			for _, name := range s.Names[1:] {
 				if name.IsExported() {
@@ -82,7 +79,7 @@ func checkDeclaration(pass *analysis.Pass, d *ast.GenDecl) {
 				continue // one comment for all
 			}
 			checkComment(pass, d.Tok.String(), s.Names[0], either(s.Doc, d.Doc))
-			if d.Tok != token.TYPE && s.Doc.Text() == "" && s.Names[0].IsExported() {
+			if s.Names[0].IsExported() && either(s.Doc, d.Doc).Text() == "" {
 				return // one missing comment is said once
 			}
 		}
@@ -103,6 +100,17 @@ func checkComment(pass *analysis.Pass, kind string, name *ast.Ident, doc *ast.Co
 		pass.Reportf(name.Pos(), "exported %s %s has no comment", kind, name.Name)
 	case !strings.HasPrefix(text, name.Name+" ") && !strings.HasPrefix(text, name.Name+"\n"):
 		pass.Reportf(doc.Pos(), "the comment on %s %s begins with %q", kind, name.Name, name.Name+" ")
+	}
+}
+
+// checkRepetition reports an exported name that begins with the name of its package.
+func checkRepetition(pass *analysis.Pass, name *ast.Ident) {
+	own := pass.Pkg.Name()
+	if !name.IsExported() || len(name.Name) <= len(own) || !strings.EqualFold(own, name.Name[:len(own)]) {
+		return
+	}
+	if rest := name.Name[len(own):]; unicode.IsUpper(rune(rest[0])) {
+		pass.Reportf(name.Pos(), "others write %s.%s: call it %s", own, name.Name, rest)
 	}
 }
 

@@ -2,11 +2,12 @@
 // house, which are in rules.go. It is a tool of go vet, which runs it on one package at a
 // time and remembers the packages without findings:
 //
-//	go vet -vettool=bin/lint ./...
-//	bin/lint fmt                     format the sources below this folder
+//	go vet -vettool=bin/lint -whole ./...
+//	bin/lint fmt                            format the sources below this folder
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"regexp"
@@ -31,6 +32,11 @@ func main() {
 		}
 		return
 	}
+	// go vet takes a package that it has only asked for facts about for one without findings,
+	// and asks only for facts about the imports of the packages that it is given. So runs on
+	// a part of the sources, which leave out this flag, must not share their memory with runs
+	// on all of them.
+	flag.Bool("whole", false, "all packages are checked")
 	unitchecker.Main(forFacts(analyzers(), os.Args)...)
 }
 
@@ -49,15 +55,24 @@ func analyzers() []*analysis.Analyzer {
 			add("staticcheck", a.Analyzer) // real bugs, and code that has a plainer form
 		}
 	}
-	add("unused", unusedAnalyzer)             // code that nothing reaches
-	add("errorlint", errorlint.NewAnalyzer()) // errors compared with == miss the wrapped ones
-	add("ineffassign", ineffassign.Analyzer)  // a value that nobody reads is often a mistake
-	add("errcheck", errcheckAnalyzer)         // an error that nobody looks at
-	add("floors", floorsAnalyzer)             // the floors of the house
-	add("forbidden", forbiddenAnalyzer)       // only the faces talk to the terminal and end the process
-	add("comments", commentsAnalyzer)         // every package and every exported name has a comment
-	add("gofumpt", formatAnalyzer)            // gofmt, and a little stricter
-	return append(all, nolintAnalyzer(all))   // a nolint comment names its linter and its reason
+	add("unused", unusedAnalyzer)            // code that nothing reaches
+	add("errorlint", errorlintAnalyzer())    // errors compared with == miss the wrapped ones
+	add("ineffassign", ineffassign.Analyzer) // a value that nobody reads is often a mistake
+	add("errcheck", errcheckAnalyzer)        // an error that nobody looks at
+	add("floors", floorsAnalyzer)            // the floors of the house
+	add("forbidden", forbiddenAnalyzer)      // only the faces talk to the terminal and end the process
+	add("comments", commentsAnalyzer)        // every package and every exported name has a comment
+	add("gofumpt", formatAnalyzer)           // gofmt, and a little stricter
+	return append(all, nolintAnalyzer(all))  // a nolint comment names its linter and its reason
+}
+
+// errorlintAnalyzer also asks for errors to be wrapped with %w.
+func errorlintAnalyzer() *analysis.Analyzer {
+	a := errorlint.NewAnalyzer()
+	if err := a.Flags.Set("errorf", "true"); err != nil {
+		panic(err)
+	}
+	return a
 }
 
 // unusedAnalyzer reports what the analyzer of the same name only returns.

@@ -1,0 +1,4 @@
+// Package native may import unsafe.
+package native
+
+import _ "unsafe"

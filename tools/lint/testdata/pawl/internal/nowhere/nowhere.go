@@ -1,0 +1,2 @@
+// Package nowhere has no rule.
+package nowhere // want "internal/nowhere is on no floor"
