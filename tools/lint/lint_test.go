@@ -86,3 +86,20 @@ func wanted(t *testing.T, folder string) map[string][]string {
 	}
 	return all
 }
+
+// TestSAChecks compares the list of staticcheck's checks with those that there are.
+func TestSAChecks(t *testing.T) {
+	imports := func(of string) string {
+		out, err := exec.Command("go", "list", "-f", `{{join .Imports "\n"}}`, of).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	ours := imports(".")
+	for check := range strings.Lines(imports("honnef.co/go/tools/staticcheck")) {
+		if !strings.Contains(ours, check) && !strings.HasSuffix(check, "/sa1008\n") {
+			t.Errorf("sachecks.go lacks %s", check)
+		}
+	}
+}

@@ -19,7 +19,6 @@ import (
 	"golang.org/x/tools/go/analysis/suite/vet"
 	"golang.org/x/tools/go/analysis/unitchecker"
 	"honnef.co/go/tools/simple"
-	"honnef.co/go/tools/staticcheck"
 	"honnef.co/go/tools/stylecheck"
 	"honnef.co/go/tools/unused"
 )
@@ -50,7 +49,7 @@ func analyzers() []*analysis.Analyzer {
 		}
 	}
 	add("govet", vet.Suite...) // the compiler's own doubts
-	for _, a := range slices.Concat(staticcheck.Analyzers, simple.Analyzers, stylecheck.Analyzers) {
+	for _, a := range slices.Concat(saChecks, simple.Analyzers, stylecheck.Analyzers) {
 		if why := match(notChecked, a.Analyzer.Name); why == "" {
 			add("staticcheck", a.Analyzer) // real bugs, and code that has a plainer form
 		}
