@@ -306,15 +306,19 @@ func (m *Match) blame(ctx context.Context, host Host, loading []int) {
 
 // visit plays one match in one cell, or in one of each side.
 func (m *Match) visit(ctx context.Context, places []Place, loading []int, set int, warm bool, opts DuetOptions, progress func(*Match, Progress)) (err error) {
-	cores := map[int][]int{} // by the number of threads they are for
+	var cores []int
+	most := 1 // threads of any side
+	for _, s := range m.series {
+		most = max(most, s.threads())
+	}
 	for _, i := range loading {
 		s := m.series[i]
-		s.Cell, s.Index, s.cores, s.warm, s.turns = places[i].Cell, places[i].Index, cores[s.threads()], warm, nil
+		s.Cell, s.Index, s.cores, s.coresFor, s.warm, s.turns = places[i].Cell, places[i].Index, cores, most, warm, nil
 		if err := s.begin(ctx); err != nil {
 			return &SideError{i, err}
 		}
 		warm = true
-		cores[s.threads()] = s.pinned
+		cores = s.pinned
 	}
 	unhideAll(m.series)
 	if m.repeat == 0 {

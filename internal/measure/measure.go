@@ -99,6 +99,7 @@ type series struct {
 	sets     int               // copies of the arguments that launches rotate over
 	data     int               // batch of the generated data
 	cores    []int             // cores to pin to; nil: the worker's choice
+	coresFor int               // threads that the worker chooses them for; 0: its own
 	warm     bool              // the device has just been busy with another problem
 	steps    int               // steps of oracle.Mutate applied to the inputs
 	stepping int               // batch of the data that changes step by step in author cells
@@ -123,7 +124,7 @@ func newSeries(side Side, opts Options, progress func(Progress)) *series {
 // begin prepares the problem and warms it up.
 func (s *series) begin(ctx context.Context) error {
 	request := s.problem(s.opts.Seed)
-	request.Cores, request.Spare = s.cores, s.inMatch && (s.steppedData() || s.launches())
+	request.Cores, request.CoresFor, request.Spare = s.cores, s.coresFor, s.inMatch && (s.steppedData() || s.launches())
 	request.DeadlineS = 60 + float64(s.Instance.Footprint)/50e6
 	prepared, err := s.Cell.Prepare(ctx, request)
 	if err != nil {

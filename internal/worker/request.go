@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -208,7 +209,7 @@ func (s *server) prepare(ctx context.Context, c *child, m wire.Prepare) (*wire.P
 	case !m.Pin:
 		m.Cores = nil
 	case len(m.Cores) == 0:
-		m.Cores = machine.QuietCores(m.Threads)
+		m.Cores = machine.QuietCores(cmp.Or(m.CoresFor, m.Threads))
 	}
 	var before *result.State
 	if c.buffers == nil { // first problem of this cell

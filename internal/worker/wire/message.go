@@ -139,8 +139,9 @@ type Prepare struct {
 	Args      []Arg    `json:"args"`
 	Launches  []Launch `json:"launches,omitempty"` // of a cuda cell; a host artifact launches itself
 	Threads   int      `json:"threads"`
-	Pin       bool     `json:"pin,omitempty"`   // keep the candidate on as many cores as it has threads
-	Cores     []int    `json:"cores,omitempty"` // which: those of another side it takes turns with; none: the worker chooses
+	Pin       bool     `json:"pin,omitempty"`       // keep the candidate on a few cores
+	Cores     []int    `json:"cores,omitempty"`     // which: those of another side it takes turns with; none: the worker chooses
+	CoresFor  int      `json:"cores_for,omitempty"` // threads that they are chosen for: the most of any side; 0: its own
 	Seed      uint64   `json:"seed"`
 	Batch     int      `json:"batch"`
 	Copies    int      `json:"copies,omitempty"`    // cuda: of the arguments, at most; 0: as many as no cache holds
