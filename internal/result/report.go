@@ -118,6 +118,7 @@ type Row struct {
 	Warnings []Warning         `json:"warnings,omitempty"`
 	Rivals   []*Rival          `json:"rivals,omitempty"`
 	Sides    []*Side           `json:"sides,omitempty"`   // other versions of this kernel; check and compare
+	Play     *Play             `json:"play,omitempty"`    // how the row and its sides took turns; check
 	Plan     string            `json:"plan,omitempty"`    // what a check would do with the row
 	Moved    *Moved            `json:"moved,omitempty"`   // the move of the baseline
 	Reasons  []Reason          `json:"reasons,omitempty"` // of the verdict
