@@ -223,6 +223,7 @@ const (
 	CauseUnsupported Cause = "unsupported"   // this machine or this version cannot run it
 	CauseInterrupted Cause = "interrupted"   // the user ended the run
 	CauseSkipped     Cause = "skipped"       // by the tool that measured the other rows
+	CauseClaim       Cause = "claim"         // a report that somebody else's job wrote does not hold
 )
 
 // Sandbox describes the cell's sandbox, and the attempts of the candidate that it refused.
