@@ -549,3 +549,26 @@ func mutate(t *testing.T, raw []byte, try func(place string, forged []byte)) {
 	}
 	walk("", root, func(by any) { root = by })
 }
+
+// No report makes Admit panic, and none that fails is turned into a success.
+func FuzzAdmit(f *testing.F) {
+	for _, name := range []string{"slower", "wrong", "as fast"} {
+		raw, err := json.Marshal(honest(f, 7, kinds[name].slower, kinds[name].change...))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	opts := options(f)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		opts := opts
+		opts.Report = filepath.Join(t.TempDir(), "report.json")
+		if err := os.WriteFile(opts.Report, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Admit(t.Context(), opts)
+		if err == nil && got.Conclusion() == Success && slices.ContainsFunc(got.Report.Rows, func(r *result.Row) bool { return r.Verdict == result.Regression || r.Verdict == result.Incorrect }) {
+			t.Fatalf("%+v", got.Outcome)
+		}
+	})
+}
