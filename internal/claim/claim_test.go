@@ -296,9 +296,15 @@ func TestForgeries(t *testing.T) {
 		"a missing row": {1, func(r *result.Report, o *Options) {
 			o.Base = parsed(t, strings.Replace(testSpec, "configs: {c: {N: 65536}}", "configs: {c: {N: 65536}, d: {N: 2}}", 1))
 		}, "k/d: the base's pawl.yaml has this row, but the report does not"},
-		"an unknown row": {1, func(r *result.Report, _ *Options) { r.Rows[0].Kernel = "<script>alert(1)</script>" }, "neither the base's pawl.yaml nor the change's has this row"},
-		"no rows":        {1, func(r *result.Report, _ *Options) { r.Rows = nil }, "k/c: the base's pawl.yaml has this row"},
-		"wrong answers":  {1, func(r *result.Report, _ *Options) { r.Rows[0].Verification.Cases[0].Outputs[0].Wrong = 3 }, `it claims "maintained", but it is "incorrect"`},
+		"an unknown row":         {1, func(r *result.Report, _ *Options) { r.Rows[0].Kernel = "<script>alert(1)</script>" }, "neither the base's pawl.yaml nor the change's has this row"},
+		"no rows":                {1, func(r *result.Report, _ *Options) { r.Rows = nil }, "k/c: the base's pawl.yaml has this row"},
+		"wrong answers":          {1, func(r *result.Report, _ *Options) { r.Rows[0].Verification.Cases[0].Outputs[0].Wrong = 3 }, `it claims "maintained", but it is "incorrect"`},
+		"wrong answers, counted": {1, func(r *result.Report, _ *Options) { r.Rows[0].Verification.Failed = 1 }, `it claims "maintained", but it is "incorrect"`},
+		"a cheat": {1, func(r *result.Report, _ *Options) {
+			r.Rows[0].Verification.Findings = []result.Finding{{Exploit: "no-op", Severity: result.Cheated}}
+		}, `it claims "maintained", but it is "rejected"`},
+		"a cheat, not named": {1, func(r *result.Report, _ *Options) { r.Rows[0].Verification.Integrity = result.Cheated }, `it claims "maintained", but it is "rejected"`},
+		"a count":            {1, func(r *result.Report, _ *Options) { r.Rows[0].Timing.Stats.Count = 7 }, "from 7 samples"},
 		"a removed kernel": {1, func(r *result.Report, o *Options) {
 			o.Trust, o.Head = Claimed, parsed(t, strings.ReplaceAll(testSpec, "  k:\n", "  other:\n"))
 			r.Rows = nil

@@ -235,7 +235,7 @@ const (
 	endLength    = 22 // of the record at the end of a zip
 	endMost      = endLength + 1<<16
 	headerLength = 46 // the least that a zip says of an entry
-	headerMost   = 1 << 11
+	headerMost   = 1 << 9 // with a name as long as any that is allowed
 )
 
 // checkDirectory bounds how many entries the list of a zip can have, before anybody makes a list of

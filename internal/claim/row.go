@@ -265,12 +265,16 @@ func (a *admission) admits(row *result.Row) (fault *result.Fault, incorrect bool
 	if v == nil {
 		return nil, row.Verdict == result.Incorrect
 	}
+	caught := v.Integrity == result.Cheated
 	if cheat := v.Convict(); cheat != nil {
 		cheat.Stage = "verify"
 		return cheat, false
+	} else if caught {
+		v.Integrity = result.Cheated
+		return &result.Fault{Stage: "verify", Cause: result.CauseCheat, Message: "the report says that it was caught, and not at what"}, false
 	}
 	wrong := v.Failed > 0 || row.Verdict == result.Incorrect || slices.ContainsFunc(v.Cases, func(c *result.Case) bool {
-		return c.Reason != "" || c.Fault != nil || slices.ContainsFunc(c.Outputs, func(o result.OutputError) bool { return o.Wrong > 0 || o.NaNs > 0 && o.Wrong > 0 })
+		return c.Reason != "" || c.Fault != nil || slices.ContainsFunc(c.Outputs, func(o result.OutputError) bool { return o.Wrong > 0 })
 	})
 	return nil, wrong
 }
