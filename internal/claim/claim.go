@@ -113,7 +113,8 @@ func (a *Admitted) Passes() bool { return a.Conclusion() == Success }
 // admission is the work of Admit.
 type admission struct {
 	Options
-	file     string // for messages
+	file     string     // for messages
+	rules    *spec.Spec // Base without its drafts
 	report   *result.Report
 	found    []Contradiction
 	loosened []string
@@ -143,7 +144,7 @@ func Admit(ctx context.Context, opts Options) (*Admitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &admission{Options: opts, file: opts.Report, baselines: map[string]baselines{}}
+	a := &admission{Options: opts, file: opts.Report, rules: finished(opts.Base), baselines: map[string]baselines{}}
 	if a.report, err = decode(a.file, artifact.Report, opts.Limits); err != nil {
 		return nil, err
 	}
@@ -155,7 +156,7 @@ func Admit(ctx context.Context, opts Options) (*Admitted, error) {
 		return nil, err
 	}
 	claimed := a.report.Outcome
-	a.loosened = loosened(finished(opts.Base), opts.Head)
+	a.loosened = loosened(a.rules, opts.Head)
 	a.checkGate()
 	for _, row := range a.report.Rows {
 		if err := ctx.Err(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/spec"
+	"pawl/internal/stat/rounds"
 )
 
 const (
@@ -449,6 +450,36 @@ func TestHonestSamplesAreNotCopies(t *testing.T) {
 		if i := slices.IndexFunc(copied(all), func(s *series) bool { return s != nil }); i >= 0 {
 			t.Errorf("resolution %g s: series %d looks copied", resolution, i)
 		}
+	}
+}
+
+// Nor are those of a GPU: rounds on an H200, all in one report.
+func TestRoundsOfAGPUAreNotCopies(t *testing.T) {
+	r := rounds.Read(t)
+	var all []*series
+	add := func(ms []float64) {
+		one := &result.Timing{}
+		for _, v := range ms {
+			one.Samples.Seconds = append(one.Samples.Seconds, v/1e3)
+		}
+		if distinct(one.Samples.Seconds) == 1 {
+			t.Errorf("%d samples of a GPU are equal", len(ms))
+		}
+		all = append(all, &series{row: &result.Row{Kernel: "k"}, timing: one})
+	}
+	for _, some := range [][]rounds.Series{r.Small, r.Big, r.CopyA, r.CopyB} {
+		for _, one := range some {
+			add(one.MS)
+		}
+	}
+	for _, some := range [][]rounds.Duet{r.Copy, r.SameBig} {
+		for _, one := range some {
+			add(one.A)
+			add(one.B)
+		}
+	}
+	if i := slices.IndexFunc(copied(all), func(s *series) bool { return s != nil }); i >= 0 || len(all) < 100 {
+		t.Errorf("series %d of %d looks copied", i, len(all))
 	}
 }
 

@@ -127,7 +127,7 @@ func (a *admission) doubtRow(row *result.Row) {
 
 // judges returns the kernel and config that judge a row: the base's, else the change's.
 func (a *admission) judges(row *result.Row) (*spec.Kernel, *spec.Config) {
-	base := finished(a.Base).Kernel(row.Kernel)
+	base := a.rules.Kernel(row.Kernel)
 	head := a.Head.Kernel(row.Kernel)
 	config := base.Config(row.Config)
 	if config == nil {

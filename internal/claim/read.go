@@ -234,7 +234,7 @@ func readZip(opened *os.File, file string, size int64, limits Limits, attachment
 const (
 	endLength    = 22 // of the record at the end of a zip
 	endMost      = endLength + 1<<16
-	headerLength = 46 // the least that a zip says of an entry
+	headerLength = 46     // the least that a zip says of an entry
 	headerMost   = 1 << 9 // with a name as long as any that is allowed
 )
 

@@ -187,11 +187,8 @@ func gateWords(g result.Gate) string {
 
 // evidence collects what the verdict on a row depends on, as check does.
 func (a *admission) evidence(row *result.Row, changes map[result.Role]*result.Change, no func(what, claim, found string)) judge.Case {
-	kernel := a.Base.Kernel(row.Kernel)
-	draft := kernel != nil && kernel.TODO.Line > 0
-	if draft {
-		kernel = nil
-	}
+	kernel := a.rules.Kernel(row.Kernel)
+	draft := kernel == nil && a.Base.Kernel(row.Kernel) != nil
 	found := a.baselinesOf(row.Class)
 	if found.err != nil {
 		no("the base's baseline of its device class cannot be read: "+found.err.Error(), "", "")
@@ -293,10 +290,9 @@ func accepted(row *result.Row, branch, base *ratchet.Entry) bool {
 
 // addMissing adds a failed row for everything that the base has and the report lacks.
 func (a *admission) addMissing() {
-	base := finished(a.Base)
-	wanted, err := base.Select(a.Patterns)
+	wanted, err := a.rules.Select(a.Patterns)
 	if err != nil { // a pattern may name what only the change has
-		wanted, _ = base.Select(nil)
+		wanted, _ = a.rules.Select(nil)
 	}
 	have := map[string]bool{}
 	for _, row := range a.report.Rows {
