@@ -325,6 +325,22 @@ func TestForgeries(t *testing.T) {
 	}
 }
 
+// Only what the run was asked for must be there.
+func TestPatterns(t *testing.T) {
+	for patterns, missing := range map[string]string{"k/c": "", "k/c new": "", "new": "", "k": "k/d", "k/d": "k/d", "new k/d": "k/d", "": "k/d"} {
+		opts := options(t)
+		opts.Base = parsed(t, strings.Replace(testSpec, "configs: {c: {N: 65536}}", "configs: {c: {N: 65536}, d: {N: 2}}", 1))
+		opts.Patterns = strings.Fields(patterns)
+		got, err := admitted(t, honest(t, 1, 1), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := fmt.Sprint(got.Contradictions); (missing == "") != (len(got.Contradictions) == 0) || !strings.Contains(said, missing) {
+			t.Errorf("%q: %s, want %q", patterns, said, missing)
+		}
+	}
+}
+
 func TestLoosened(t *testing.T) {
 	for name, test := range map[string]struct{ old, by, want string }{
 		"gate":      {"configs:", "gate: {regression: 50%}\nconfigs:", "gate.regression: 3.0% becomes 50.0%"},

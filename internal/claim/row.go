@@ -68,12 +68,23 @@ func (a *admission) admitRow(row *result.Row) {
 		no("the report contradicts its own samples", wordOf(row.Verdict), wordOf(verdict))
 	}
 	row.Reasons = reasons
-	if fails := judge.Confirm(verdict) && verdict == result.Regression && !slices.Contains(reasons, result.Accepted) || verdict == result.Incorrect || verdict == result.Broken || verdict == result.Rejected; fails || len(a.found) == before {
+	if fails(verdict, reasons) || len(a.found) == before {
 		row.Verdict = verdict
 		return
 	}
 	row.Verdict, row.Reasons = result.Rejected, nil
 	row.Fault = &result.Fault{Stage: "claim", Cause: result.CauseClaim, Message: "the report contradicts itself: " + a.found[before].String()}
+}
+
+// fails reports whether a verdict fails a check.
+func fails(v result.Verdict, reasons []result.Reason) bool {
+	switch v {
+	case result.Regression:
+		return !slices.Contains(reasons, result.Accepted)
+	case result.Incorrect, result.Broken, result.Rejected:
+		return true
+	}
+	return false
 }
 
 func wordOf(v result.Verdict) string {
@@ -290,10 +301,15 @@ func accepted(row *result.Row, branch, base *ratchet.Entry) bool {
 
 // addMissing adds a failed row for everything that the base has and the report lacks.
 func (a *admission) addMissing() {
-	wanted, err := a.rules.Select(a.Patterns)
-	if err != nil { // a pattern may name what only the change has
-		wanted, _ = a.rules.Select(nil)
+	// A pattern may name what only the change has.
+	patterns := slices.DeleteFunc(slices.Clone(a.Patterns), func(pattern string) bool {
+		_, err := a.rules.Select([]string{pattern})
+		return err != nil
+	})
+	if len(patterns) == 0 && len(a.Patterns) > 0 {
+		return
 	}
+	wanted, _ := a.rules.Select(patterns)
 	have := map[string]bool{}
 	for _, row := range a.report.Rows {
 		have[row.Name()] = true
