@@ -47,7 +47,7 @@ func (b *built) rowOf(s state) *result.Row {
 
 func (m *moved) row() *result.Row {
 	row := m.rowOf(m.state)
-	row.Verdict, row.Reasons, row.Needs, row.Moved = m.verdict, m.reasons, m.needs, m.move
+	row.Verdict, row.Reasons, row.Needs, row.Moved, row.Play = m.verdict, m.reasons, m.needs, m.move, m.play
 	return row
 }
 

@@ -18,6 +18,7 @@ type played struct {
 	state
 	kept  []measure.Kept // outputs of timed samples
 	match *measure.Match // nil: it had no opponent
+	play  *result.Play   // the report's record of the match
 	tried bool           // there was a cell for it
 }
 
@@ -189,6 +190,7 @@ func (c *check) settle(ctx context.Context, before played, m *measure.Match) pla
 		roles = append(roles, o.role)
 		index[o.role] = i + 1
 	}
+	p.play = m.Record(roles, c.duet(p.planned).Floor)
 	err := m.Err()
 	if ctx.Err() != nil && (err != nil || m.Stopped == "") {
 		err = &measure.SideError{Err: context.Canceled} // nobody's fault

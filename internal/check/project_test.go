@@ -168,7 +168,11 @@ func (p *project) runWith(ctx context.Context, change ...func(*Options)) (*resul
 	if err != nil {
 		return nil, err
 	}
-	return Run(ctx, r, opts)
+	report, err := Run(ctx, r, opts)
+	if ctx.Err() == nil {
+		p.admit(report, opts)
+	}
+	return report, err
 }
 
 // only returns the project restricted to some rows.

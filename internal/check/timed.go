@@ -34,29 +34,11 @@ func (c *check) checkTiming(j *judged) {
 	if v == nil || t == nil {
 		return
 	}
-	if t.SetAside && c.Duet.Cache != "hot" {
-		v.Suspect(verify.SetAside()...)
-	}
-	v.Suspect(verify.Hidden(t)...)
-	var others []*result.Timing
+	var others []verify.Opponent
 	for _, o := range j.playing() {
-		others = append(others, o.timing)
+		others = append(others, verify.Opponent{Timing: o.timing, Change: o.change})
 	}
-	beside := verify.Skew(t, others...)
-	if len(beside) == 0 { // work that is hidden from one clock shows on the other, too
-		beside = verify.Helped(t, others...)
-	}
-	v.Suspect(beside...)
-	for _, o := range j.playing() {
-		claimed := 0.0
-		if o.change != nil {
-			claimed = o.change.Median
-		}
-		if remembers := verify.Anew(t, o.timing, claimed); len(remembers) > 0 {
-			v.Suspect(remembers...)
-			break
-		}
-	}
+	v.Suspect(verify.OfTiming(t, c.Duet.Cache, others)...)
 }
 
 // verifyTimedSamples verifies the answers of timed samples, drawn at random: a kernel that is right

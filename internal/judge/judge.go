@@ -107,7 +107,7 @@ func OfFault(f *result.Fault) result.Verdict {
 		return ""
 	}
 	switch f.Cause {
-	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
+	case result.CauseForged, result.CauseOverRoof, result.CauseCheat, result.CauseClaim:
 		return result.Rejected
 	case result.CauseWrong:
 		return result.Incorrect

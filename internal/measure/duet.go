@@ -55,6 +55,9 @@ type Match struct {
 	Stopped string        // width, budget, interrupted; of the last set
 	Spent   time.Duration // in cells
 
+	records []result.PlayCell // the same cells, for the report
+	shared  bool              // the sides share a cell
+
 	series []*series
 	starts [][]int     // for each set: how many samples every side had before
 	order  []int       // of turns, by side
@@ -342,8 +345,8 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 	for _, s := range m.series {
 		s.perSample = m.repeat
 	}
-	shared := places[0].Cell == places[len(places)-1].Cell && len(places) > 1
-	record := newMatchCell(set, loading[0], len(m.Sides))
+	m.shared = places[0].Cell == places[len(places)-1].Cell && len(places) > 1
+	record, kept := newMatchCell(set, loading[0], len(m.Sides)), m.newRecord(set)
 	_, before := m.played(set)
 	width := m.HalfWidth(set, opts.Floor) // of the earlier cells: this one counts when it is complete
 	span := visitHost
@@ -356,7 +359,7 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 	start := time.Now()
 	for record.Blocks*cellsLeast < blocksLeast || record.Blocks < visitBlocks && time.Since(start) < span {
 		var took [][]turn
-		if shared {
+		if m.shared {
 			took, err = m.sharedTurns(ctx)
 		} else {
 			took, err = m.separateTurns(ctx)
@@ -365,12 +368,8 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 			return err
 		}
 		for _, turns := range took {
-			if shared {
-				record.addBlocks(turns)
-			} else {
-				record.addNeighbours(turns)
-			}
-			record.addTails(turns)
+			record.add(turns, m.shared)
+			keepRound(&kept, turns, m.shared)
 		}
 		progress(m, Progress{Samples: before + record.Blocks, Median: stat.Median(m.series[0].samples.Kept()), HalfWidth: width})
 	}
@@ -391,7 +390,7 @@ func (m *Match) visit(ctx context.Context, places []Place, loading []int, set in
 			return err
 		}
 	}
-	m.Cells = append(m.Cells, *record)
+	m.Cells, m.records = append(m.Cells, *record), append(m.records, kept)
 	return nil
 }
 

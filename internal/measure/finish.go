@@ -26,19 +26,24 @@ func (s *series) finish(err error) *result.Timing {
 	if len(kept) == 0 {
 		return &t
 	}
-	sum := stat.Summarize(kept)
 	t.HalfWidth = stat.HalfWidth(kept)
-	t.Stats = result.Stats{
+	t.Stats = StatsOf(t.Samples)
+	t.Stats.GFLOPS, t.Stats.GBps = s.Instance.Flops/t.Stats.Median/1e9, s.Instance.Bytes/t.Stats.Median/1e9
+	return &t
+}
+
+// StatsOf summarises the kept samples, at least one.
+func StatsOf(samples result.Samples) result.Stats {
+	sum := stat.Summarize(samples.Kept())
+	out := result.Stats{
 		Count: sum.Count, Median: sum.Median, Low: sum.Low, High: sum.High, Mean: sum.Mean, Std: sum.Std,
 		Min: sum.Min, P50: sum.P50, P95: sum.P95, P99: sum.P99, CV: sum.CV,
-		GFLOPS: s.Instance.Flops / sum.Median / 1e9,
-		GBps:   s.Instance.Bytes / sum.Median / 1e9,
 	}
-	if ghz := t.Samples.GHz; len(ghz) == len(t.Samples.Seconds) && len(ghz) > 0 {
-		kept := result.Samples{Seconds: ghz, Dropped: t.Samples.Dropped}
-		t.Stats.GHz = stat.Median(kept.Kept())
+	if ghz := samples.GHz; len(ghz) == len(samples.Seconds) && len(ghz) > 0 {
+		kept := result.Samples{Seconds: ghz, Dropped: samples.Dropped}
+		out.GHz = stat.Median(kept.Kept())
 	}
-	return &t
+	return out
 }
 
 // cancelled reports whether an error means that the user ended the run, whichever process noticed.

@@ -182,7 +182,7 @@ func (s *series) request(ctx context.Context, count int, x extras, keep bool) (*
 		return nil, err
 	}
 	if got.Fresh > 0 {
-		f := result.Fresh{At: len(s.samples.Seconds) + got.Fresh - 1}
+		f := result.Fresh{At: len(s.samples.Seconds) + got.Fresh - 1, Batch: m.FreshBatch}
 		if got.Fresh == x.fresh {
 			f.Pair = x.pair
 		}

@@ -71,6 +71,16 @@ func newMatchCell(set, first, sides int) *MatchCell {
 
 func (c *MatchCell) sides() int { return len(c.Logs) }
 
+// add adds one order of turns.
+func (c *MatchCell) add(turns []turn, shared bool) {
+	if shared {
+		c.addBlocks(turns)
+	} else {
+		c.addNeighbours(turns)
+	}
+	c.addTails(turns)
+}
+
 // addBlocks adds one order of turns of sides that share a cell. A turn is one sample there, and a
 // block gives one ratio: the mean of the candidate's two logarithms less that of the side's.
 func (c *MatchCell) addBlocks(turns []turn) {
@@ -194,22 +204,44 @@ func (c *MatchCell) finish() {
 // Change returns the change of the candidate against one of the other sides, over all sets. roles
 // names the sides; the candidate's is empty.
 func (m *Match) Change(side int, roles []result.Role, opts DuetOptions) *result.Change {
-	cells := m.logs(side, -1)
-	if len(cells) == 0 {
+	if len(m.Cells) == 0 {
 		return nil
 	}
-	e := stat.CellEstimate(cells, opts.Floor)
-	c := &result.Change{
-		Median: math.Expm1(e.Median), Low: finite(math.Expm1(e.Low), -1), High: finite(math.Expm1(e.High), 1e3),
-		Paired: true, Stopped: m.Stopped,
-	}
-	if c.Stopped == "" || cancelled(m.err) { // the set did not end in a normal way
+	c := m.duel(side, opts.HalfWidth).change(m.Cells, roles, opts.Floor)
+	if c.Stopped = m.Stopped; c.Stopped == "" || cancelled(m.err) { // the set did not end in a normal way
 		c.Stopped = "interrupted"
 	}
-	c.Exact = (e.High-e.Low)/2 <= opts.HalfWidth
+	return c
+}
+
+func (m *Match) duel(side int, exact float64) duel {
+	return duel{side, m.series[0].samples, m.series[side].samples, m.series[0].cuda(), exact}
+}
+
+// duel is the candidate against one other side.
+type duel struct {
+	side    int
+	is, was result.Samples
+	cuda    bool
+	exact   float64 // half-width, in log-ratio
+}
+
+// change computes the change from the ratios of all cells, at least one.
+func (d duel) change(played []MatchCell, roles []result.Role, floor float64) *result.Change {
+	side := d.side
+	var cells [][]float64
+	for _, cell := range played {
+		cells = append(cells, cell.Logs[side])
+	}
+	e := stat.CellEstimate(cells, floor)
+	c := &result.Change{
+		Median: math.Expm1(e.Median), Low: finite(math.Expm1(e.Low), -1), High: finite(math.Expm1(e.High), 1e3),
+		Paired: true, Exact: (e.High-e.Low)/2 <= d.exact,
+	}
 	var all, cycles, fastest, tails []float64
 	var pairs [][]float64
-	for _, cell := range m.Cells {
+	again := 0
+	for _, cell := range played {
 		all, cycles = append(all, cell.Logs[side]...), append(cycles, cell.Cycles[side]...)
 		fastest, tails = append(fastest, cell.Fastest[side]...), append(tails, cell.Tails[side]...)
 		pairs = append(pairs, cell.Pairs[side])
@@ -217,18 +249,20 @@ func (m *Match) Change(side int, roles []result.Role, opts DuetOptions) *result.
 		c.Cells = append(c.Cells, result.CellChange{
 			Median: math.Expm1(stat.Median(cell.Logs[side])), Pairs: len(cell.Pairs[side]), Set: cell.Set, First: roles[cell.First],
 		})
+		if cell.Set == 1 {
+			again++
+		}
 	}
-	again, _ := m.played(1)
 	c.Confirmed = again >= cellsLeast
 	_, c.Bistable = stat.ClustersOf(pairs)
 	c.Delta = stat.SignDelta(slices.Concat(pairs...))
-	if len(cycles) == len(all) && m.series[0].cuda() {
+	if len(cycles) == len(all) && d.cuda {
 		c.Cycles = change(cycles)
 	}
 	if len(fastest) > 0 {
 		c.Fastest = change(fastest)
 	}
-	is, was := m.series[0].samples.Kept(), m.series[side].samples.Kept()
+	is, was := d.is.Kept(), d.was.Kept()
 	c.Shift = stat.HodgesLehmann(was, is)
 	c.Tail = tail(is, was, tails)
 	return c

@@ -94,6 +94,41 @@ func (s *Store) Read(class string) (*File, error) {
 	}
 }
 
+// bareMost is the longest file that LoadBare reads: far longer than the baseline of any project.
+const bareMost = 32 << 20
+
+// LoadBare is Load without the samples, for a project that somebody else wrote: it does not leave the
+// project's folder, unpacks nothing, and reads no more than a bound.
+func (s *Store) LoadBare(class string) (*File, error) {
+	if err := checkClass(class); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the baseline: %w", err)
+	}
+	defer root.Close()
+	name := folder + "/" + class + ".json"
+	info, err := root.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return newFile(class, name), nil
+	case err != nil:
+		return nil, fmt.Errorf("read the baseline: %w", err)
+	case !info.Mode().IsRegular() || info.Size() > bareMost:
+		return nil, fmt.Errorf("read the baseline: %s is not a regular file of at most %d bytes", name, bareMost)
+	}
+	raw, err := root.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the baseline: %w", err)
+	}
+	f, err := parse(name, class, raw)
+	if err == nil {
+		err = f.Damaged()
+	}
+	return f, err
+}
+
 // LoadAt is Load of the files in a commit.
 func (s *Store) LoadAt(ctx context.Context, sha, class string) (*File, error) {
 	if err := checkClass(class); err != nil {

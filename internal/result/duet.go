@@ -116,6 +116,25 @@ type CellChange struct {
 	First  Role    `json:"loaded,omitempty"` // the side that was loaded first; empty: the candidate
 }
 
+// Play says which samples of a row and its sides were compared with each other. With it their
+// changes can be computed again from the samples alone. Older reports have none.
+type Play struct {
+	Sides  []Role     `json:"sides"`            // the sides that took turns with the row, in order
+	Shared bool       `json:"shared,omitempty"` // all sides shared a cell, where a turn is one sample
+	Floor  float64    `json:"floor"`            // smallest half-width of an interval, in log-ratio
+	Cells  []PlayCell `json:"cells"`
+}
+
+// PlayCell is one cell of a Play.
+type PlayCell struct {
+	Set    int   `json:"set"`
+	First  Role  `json:"loaded,omitempty"` // the side that was loaded first; empty: the row
+	From   []int `json:"from"`             // first sample of the cell's turns, for the row and each side
+	Rounds int   `json:"rounds"`           // how often the order of turns was played
+	Turns  []int `json:"turns,omitempty"`  // samples of every turn, in order, unless the cell is shared
+	Data   []int `json:"data,omitempty"`   // batch of the data that each turn begins with; absent: 0
+}
+
 // Reason explains a verdict beyond its numbers.
 type Reason string
 

@@ -118,6 +118,7 @@ type Row struct {
 	Warnings []Warning         `json:"warnings,omitempty"`
 	Rivals   []*Rival          `json:"rivals,omitempty"`
 	Sides    []*Side           `json:"sides,omitempty"`   // other versions of this kernel; check and compare
+	Play     *Play             `json:"play,omitempty"`    // how the row and its sides took turns; check
 	Plan     string            `json:"plan,omitempty"`    // what a check would do with the row
 	Moved    *Moved            `json:"moved,omitempty"`   // the move of the baseline
 	Reasons  []Reason          `json:"reasons,omitempty"` // of the verdict
@@ -222,6 +223,7 @@ const (
 	CauseUnsupported Cause = "unsupported"   // this machine or this version cannot run it
 	CauseInterrupted Cause = "interrupted"   // the user ended the run
 	CauseSkipped     Cause = "skipped"       // by the tool that measured the other rows
+	CauseClaim       Cause = "claim"         // a report that somebody else's job wrote does not hold
 )
 
 // Sandbox describes the cell's sandbox, and the attempts of the candidate that it refused.

@@ -55,6 +55,8 @@ type Fresh struct {
 	// samples have the same number. 0: there is none.
 	Pair int `json:"pair,omitempty"`
 
+	Batch int `json:"batch,omitempty"` // of the new data
+
 	// The median of its cell's turns without such data; 0: it is not compared.
 	UsualS float64 `json:"usual_s,omitempty"`
 }

@@ -3,6 +3,8 @@
 package script
 
 import (
+	"archive/zip"
+	"bytes"
 	"cmp"
 	"errors"
 	"flag"
@@ -11,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -33,7 +36,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata",
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "zipped": zipped},
 		Condition: func(name string) (bool, error) {
 			switch name {
 			case "numpy", "torch":
@@ -70,4 +73,23 @@ func exits(ts *testscript.TestScript, negated bool, args []string) {
 	if got != args[0] {
 		ts.Fatalf("exit code %s, want %s\n%s%s", got, args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
 	}
+}
+
+// zipped ZIP NAME=FILE… writes a zip whose entries have these names, however harmful: \e stands for
+// the escape character.
+func zipped(ts *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) < 2 {
+		ts.Fatalf("usage: zipped ZIP NAME=FILE…")
+	}
+	var out bytes.Buffer
+	archive := zip.NewWriter(&out)
+	for _, arg := range args[1:] {
+		name, file, _ := strings.Cut(arg, "=")
+		entry, err := archive.Create(strings.ReplaceAll(name, `\e`, "\x1b"))
+		ts.Check(err)
+		_, err = entry.Write([]byte(ts.ReadFile(file)))
+		ts.Check(err)
+	}
+	ts.Check(archive.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), out.Bytes(), 0o644))
 }

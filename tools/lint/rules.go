@@ -17,9 +17,9 @@ var floors = []floor{
 
 	// Floor 1, domain: each says what things are and knows little of the others.
 	{
-		rooms: "git native result",
+		rooms: "forge git native result",
 		uses:  "disk native", // disk: trees are locked as the baseline is
-		why:   "git and the bindings report what they find, a report what it is given; none needs to know pawl",
+		why:   "git, forges and the bindings report what they find, a report what it is given; none needs to know pawl",
 	},
 	{
 		rooms: "spec",
@@ -91,6 +91,13 @@ var floors = []floor{
 		why: "measuring, judging and rendering stay apart, and know no terminal, network or forge",
 	},
 	{
+		rooms: "claim",
+		// measure: samples become changes again. ratchet: the best-known version, as the base
+		// has it. verify: what clocks reveal.
+		uses: "diag judge measure ratchet result roof spec unit verify",
+		why:  "somebody else's report is judged by the functions that judge one's own",
+	},
+	{
 		rooms: "report",
 		uses:  "disk plot report result term unit", // report: view and render
 		why:   "whatever shows a run reads the Report and nothing else",
@@ -127,7 +134,7 @@ var floors = []floor{
 	},
 	{
 		rooms: services + " selftest",
-		not:   "ci cli dash mcp",
+		not:   "cli dash mcp",
 		why:   "a service does not know which face called it",
 	},
 	{
@@ -140,6 +147,11 @@ var floors = []floor{
 		not:   "check",
 		why:   "only session, bisect and selftest are made of whole checks",
 	},
+	{
+		rooms: "ci",
+		uses:  "claim diag disk forge git report result spec unit",
+		why:   "pull requests are served with reports that others made; nothing is measured here",
+	},
 
 	// Floor 5: faces. cli is the one that starts the others.
 	{
@@ -147,12 +159,12 @@ var floors = []floor{
 		// draft: what pawl init writes, for nobody but the user to judge. lab: where a run
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin.
-		uses: `baseline bench calibrate check compare demo diag disk doctor draft fuzz lab report
+		uses: `baseline bench calibrate check ci compare demo diag disk doctor draft fuzz lab report
 			result run selftest spec term unit worker`,
 		why: face,
 	},
 	{
-		rooms: "ci dash mcp",
+		rooms: "dash mcp",
 		// As the command line, less the rooms that only it needs. Not cli: the command line
 		// starts the other faces, never the reverse.
 		uses: `baseline bench calibrate check compare demo diag disk doctor fuzz history lab report
@@ -167,7 +179,7 @@ var floors = []floor{
 }
 
 const (
-	services = "baseline bench bisect calibrate check compare demo doctor fuzz history session tune"
+	services = "baseline bench bisect calibrate check ci compare demo doctor fuzz history session tune"
 	face     = "a face asks services and shows what they answer; a rule that it kept by itself would not hold in the next face"
 )
 
