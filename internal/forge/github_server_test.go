@@ -115,8 +115,11 @@ type githubServer struct {
 	runs     []map[string]any
 	notes    []any // annotations, in order
 	nextID   int
-	pageSize int
-	pushed   func() // called when the head of a pull request is asked for
+
+	installed int // tokens of the App
+	pageSize  int
+	admits    func(path, token string) bool
+	pushed    func() // called when the head of a pull request is asked for
 }
 
 func newGitHubServer(t *testing.T) *githubServer {
@@ -125,7 +128,7 @@ func newGitHubServer(t *testing.T) *githubServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &githubServer{api: api, login: "octopawl", files: map[int][]string{}, nextID: 100, pageSize: 100}
+	s := &githubServer{api: api, login: "octopawl", files: map[int][]string{}, nextID: 100, pageSize: 100, admits: func(_, given string) bool { return given == token }}
 	s.forgeServer = serve(t, s.answer)
 	s.addPull(7, "o/r", headSHA)
 	return s
@@ -168,8 +171,8 @@ func (s *githubServer) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.used = true
-	if r.Header.Get("Authorization") != "Bearer "+token {
-		s.t.Errorf("%s %s: authorization %q", r.Method, r.URL.Path, r.Header.Get("Authorization"))
+	if given := r.Header.Get("Authorization"); !s.admits(r.URL.Path, strings.TrimPrefix(given, "Bearer ")) {
+		s.t.Errorf("%s %s: authorization %q", r.Method, r.URL.Path, given)
 	}
 	number := 0
 	if parts := last2.FindStringSubmatch(r.URL.Path); parts != nil {
@@ -198,6 +201,15 @@ func (s *githubServer) act(w http.ResponseWriter, r *http.Request, o *operation,
 			return http.StatusForbidden, map[string]any{"message": "Resource not accessible by integration"}
 		}
 		return http.StatusOK, o.like(s.t, map[string]any{"login": s.login})
+	case "GET /app":
+		return http.StatusOK, o.like(s.t, map[string]any{"slug": "pawl-judge"})
+	case "GET /installation":
+		return http.StatusOK, o.like(s.t, map[string]any{"id": 55})
+	case "POST /app/installations/{installation_id}/access_tokens":
+		s.installed++
+		return http.StatusCreated, o.like(s.t, map[string]any{
+			"token": fmt.Sprint("ghs_", s.installed), "expires_at": time.Now().Add(time.Duration(s.installed) * time.Hour).Format(time.RFC3339), "permissions": body["permissions"],
+		})
 	case "GET /pulls":
 		simple := make([]any, 0)
 		for _, p := range s.pulls {
@@ -287,7 +299,10 @@ func (s *githubServer) advance(run, body map[string]any) {
 func (s *githubServer) id() int { s.nextID++; return s.nextID }
 
 func (s *githubServer) author() string {
-	if s.login == "" {
+	switch {
+	case s.installed > 0:
+		return "pawl-judge[bot]"
+	case s.login == "":
 		return actionsBot
 	}
 	return s.login

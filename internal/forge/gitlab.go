@@ -175,12 +175,14 @@ func (g *gitlab) Check(ctx context.Context, c Check) (Posted, error) {
 	}
 	r := request{method: http.MethodPost, path: project(g.repo) + "/statuses/" + c.SHA, body: body}
 	_, err := g.call(ctx, r, nil)
-	if status(err) == http.StatusBadRequest && state == "skipped" {
+	unchanged := func() bool {
+		return status(err) == http.StatusBadRequest && strings.Contains(err.Error(), "Cannot transition")
+	}
+	if status(err) == http.StatusBadRequest && state == "skipped" && !unchanged() {
 		body["state"] = "canceled"
 		_, err = g.call(ctx, r, nil)
 	}
-	refused := status(err) == http.StatusBadRequest && strings.Contains(err.Error(), "Cannot transition")
-	if refused { // it has this state already
+	if unchanged() {
 		return Unchanged, nil
 	}
 	return Updated, err
