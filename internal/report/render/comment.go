@@ -1,0 +1,168 @@
+package render
+
+import (
+	"strings"
+	"unicode"
+
+	"pawl/internal/report/view"
+	"pawl/internal/unit"
+)
+
+// mostComment is how long a comment may be, in bytes. Forges count characters and take 65,535: there
+// is room for what is put around it.
+const mostComment = 60_000
+
+// Comment renders a comment as Markdown. Whatever is not pawl's own is shown as code: in code, no forge
+// sees a mention, a reference, a link, a formula or HTML.
+func Comment(c view.Comment) string {
+	d := &comment{}
+	d.line(c.Mark + " **" + c.Bold + "**" + c.Verdict)
+	d.table(c.Axis, c.Rows)
+	end := &comment{}
+	end.line(phrases(c.Trust))
+	end.commands(c.Next)
+	for i, f := range c.Folds {
+		// Each fold has an equal part of what is left, so that one cannot crowd out the others.
+		d.fold(f, (mostComment-d.Len()-end.Len())/(len(c.Folds)-i))
+	}
+	return strings.TrimRight(d.String()+end.String(), "\n") + "\n"
+}
+
+type comment struct{ strings.Builder }
+
+// line adds a paragraph.
+func (d *comment) line(text string) {
+	if text != "" {
+		d.WriteString(text + "\n\n")
+	}
+}
+
+func (d *comment) table(axis string, rows []view.CommentRow) {
+	if len(rows) == 0 {
+		return
+	}
+	d.WriteString(tableHead(axis))
+	for _, row := range rows {
+		d.WriteString(tableRow(row))
+	}
+	d.WriteString("\n")
+}
+
+func tableHead(axis string) string {
+	return "| | config | effect | 95% interval | " + axis + " |\n| --- | --- | ---: | ---: | --- |\n"
+}
+
+func tableRow(row view.CommentRow) string {
+	word := row.Word
+	if row.Loud {
+		word = "**" + word + "**"
+	}
+	last := row.Note
+	if row.Chart != "" {
+		last = row.Chart
+	}
+	cells := []string{word, code(row.Name, 120), row.Effect, row.Interval, code(last, 200)}
+	return "| " + strings.Join(cells, " | ") + " |\n"
+}
+
+// fold adds a fold of at most so many bytes. What finds no room is counted.
+func (d *comment) fold(f view.Fold, most int) {
+	begin, end := d.Len(), "</details>\n\n"
+	const rest = 120 // bytes that the last line may take
+	d.WriteString("<details><summary>" + f.Title + "</summary>\n\n")
+	left := f.Left
+	add := func(text string, stands int) {
+		if d.Len()-begin+len(text)+len(end)+rest > most {
+			left += stands
+			return
+		}
+		d.WriteString(text)
+	}
+	if len(f.Rows) > 0 {
+		d.WriteString(tableHead(f.Axis))
+		for _, row := range f.Rows {
+			add(tableRow(row), 1)
+		}
+		d.WriteString("\n")
+	}
+	for _, item := range f.Items {
+		text := "- " + phrase(item.Phrase, 600) + "\n"
+		if item.Code != "" {
+			text += "\n" + fenced(clip(strings.Map(harmless, excerpt(item.Code)), 3000))
+		}
+		add(text, 1)
+	}
+	if len(f.Items) > 0 {
+		d.WriteString("\n")
+	}
+	for i, name := range f.Names {
+		if i == 0 {
+			d.WriteString("Also: ")
+		} else {
+			add(", ", 0)
+		}
+		add(code(name, 120), 1)
+	}
+	if len(f.Names) > 0 {
+		d.WriteString("\n\n")
+	}
+	if left > 0 {
+		d.line("… and " + unit.Plural(left, f.Noun, f.Noun+"s") + " more in the report")
+	}
+	d.WriteString(end)
+}
+
+func (d *comment) commands(all []view.Command) {
+	if len(all) == 0 {
+		return
+	}
+	widest := 0
+	for _, one := range all {
+		widest = max(widest, len(one.Text))
+	}
+	d.WriteString("```sh\n")
+	for _, one := range all {
+		d.WriteString(one.Text + strings.Repeat(" ", widest-len(one.Text)) + "  # " + one.Why + "\n")
+	}
+	d.WriteString("```\n")
+}
+
+func phrases(all []view.Phrase) string {
+	var out []string
+	for _, p := range all {
+		out = append(out, phrase(p, 120))
+	}
+	return strings.Join(out, " · ")
+}
+
+func phrase(p view.Phrase, most int) string {
+	if p.URL != "" {
+		return "[" + p.Own + "](" + p.URL + ")"
+	}
+	return p.Own + code(p.Quoted, most)
+}
+
+// code shows somebody else's words as code, in one line. They cannot end it: a backtick becomes a
+// letter that looks like one. A bar would end a cell of a table.
+func code(text string, most int) string {
+	text = strings.Join(strings.Fields(strings.Map(harmless, strings.ToValidUTF8(text, "\uFFFD"))), " ")
+	text = strings.NewReplacer("`", "ˋ", "|", "¦").Replace(clip(text, most))
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
+
+// harmless replaces characters that are not seen, or that change how others are: control characters,
+// directions of writing, marks above and below.
+func harmless(r rune) rune {
+	switch {
+	case r == '\n' || r == '\t' || r == ' ':
+		return r
+	case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Mn, unicode.Me, unicode.Variation_Selector):
+		return '\uFFFD'
+	case unicode.IsSpace(r):
+		return ' '
+	}
+	return r
+}
