@@ -52,7 +52,7 @@ type Forge interface {
 
 // Head is a commit that a pull request may propose.
 type Head struct {
-	Repo   string // owner/name; of a fork, where it is one
+	Repo   string // owner/name; of a fork, where it is one; "": any
 	SHA    string
 	Branch string // makes the search shorter; "": not known
 }

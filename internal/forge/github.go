@@ -58,18 +58,18 @@ type githubPull struct {
 
 // of returns the pull request, if its head is this one.
 func (p githubPull) of(head Head, repo string) (Pull, bool) {
-	if p.Head.SHA != head.SHA || p.Head.Repo == nil || !same(p.Head.Repo.Name, head.Repo) {
+	if p.Head.SHA != head.SHA || p.Head.Repo == nil || head.Repo != "" && !same(p.Head.Repo.Name, head.Repo) {
 		return Pull{}, false
 	}
 	return Pull{
-		Number: p.Number, URL: p.URL, Base: p.Base.Ref, OwnHead: same(head.Repo, repo),
+		Number: p.Number, URL: p.URL, Base: p.Base.Ref, OwnHead: same(p.Head.Repo.Name, repo),
 		Head: Head{Repo: p.Head.Repo.Name, SHA: p.Head.SHA, Branch: p.Head.Ref},
 	}, true
 }
 
 func (g *github) Pulls(ctx context.Context, head Head) ([]Pull, error) {
 	query := url.Values{"state": {"open"}, "sort": {"updated"}, "direction": {"desc"}, "per_page": {"100"}}
-	if owner, _, _ := strings.Cut(head.Repo, "/"); head.Branch != "" {
+	if owner, _, _ := strings.Cut(head.Repo, "/"); head.Branch != "" && owner != "" {
 		query.Set("head", owner+":"+head.Branch)
 	}
 	return pullsOf(ctx, g.client, g.at+"/pulls", query, head, g.repo)

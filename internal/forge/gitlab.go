@@ -40,8 +40,10 @@ func (g *gitlab) Pulls(ctx context.Context, head Head) ([]Pull, error) {
 	var from struct {
 		ID int64 `json:"id"`
 	}
-	if _, err := g.call(ctx, request{method: http.MethodGet, path: project(head.Repo)}, &from); err != nil {
-		return nil, err
+	if head.Repo != "" {
+		if _, err := g.call(ctx, request{method: http.MethodGet, path: project(head.Repo)}, &from); err != nil {
+			return nil, err
+		}
 	}
 	query := url.Values{"state": {"opened"}, "order_by": {"updated_at"}, "per_page": {"100"}}
 	if head.Branch != "" {
@@ -50,7 +52,7 @@ func (g *gitlab) Pulls(ctx context.Context, head Head) ([]Pull, error) {
 	var out []Pull
 	err := pages(ctx, g.client, project(g.repo)+"/merge_requests", query, func(all []gitlabMerge) bool {
 		for _, m := range all {
-			if m.SHA == head.SHA && m.From == from.ID {
+			if m.SHA == head.SHA && (head.Repo == "" || m.From == from.ID) {
 				out = append(out, Pull{
 					Number: m.IID, URL: m.URL, Base: m.Target, OwnHead: m.From == m.To,
 					Head: Head{Repo: head.Repo, SHA: m.SHA, Branch: m.Source},

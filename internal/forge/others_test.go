@@ -241,12 +241,12 @@ func TestOtherForges(t *testing.T) {
 			})
 			t.Run("pulls", func(t *testing.T) {
 				s := newOtherServer(t, kind)
-				for repo, want := range map[string][]int{"o/r": {7, 8}, "fork/r": {6}} {
+				for repo, want := range map[string][]int{"o/r": {7, 8}, "fork/r": {6}, "": {6, 7, 8}} {
 					found, err := s.forge().Pulls(t.Context(), Head{Repo: repo, SHA: headSHA})
 					var got []int
 					for _, p := range found {
 						got = append(got, p.Number)
-						if p.OwnHead != (repo == "o/r") || p.Base != "main" {
+						if p.OwnHead != (p.Number != 6) || p.Base != "main" {
 							t.Errorf("%+v", p)
 						}
 					}

@@ -370,3 +370,40 @@ func budget(row *result.Row) string {
 	}
 	return fmt.Sprintf("%.0fs", math.Ceil(row.Needs.BudgetS))
 }
+
+// Remark is what is to be said about a kernel beside its source.
+type Remark struct {
+	Kernel string
+	Tone   view.Tone // Bad, Unsure or Plain
+	Title  string
+	Text   string // plain: of several lines
+}
+
+// Remarks returns what needs attention, one remark for each kernel, the gravest first.
+func Remarks(r *result.Report) []Remark {
+	const most = 8 // configs of a kernel
+	var out []Remark
+	for _, g := range grouped(attention(checkedRows(r)), func(c checked) string { return c.row.Kernel }) {
+		first := g.items[0]
+		tone := view.Unsure
+		switch first.section() {
+		case slowed, failed:
+			tone = view.Bad
+		case faster, onPurpose:
+			tone = view.Plain
+		}
+		lines := each(g.items[:min(most, len(g.items))], func(c checked) string {
+			what := c.effectText() + prefixed(" [", when(c.intervalText() != "", c.intervalText()+"]"))
+			if c.change == nil || c.section() == failed {
+				what = c.commentNote()
+			}
+			return strings.TrimSpace(c.row.Config + " " + c.commentWord() + " " + what)
+		})
+		if more := len(g.items) - len(lines); more > 0 {
+			lines = append(lines, "and "+view.Counted(more, "more config"))
+		}
+		title := view.Shorten(view.Flat(view.Harmless(g.name)), 80) + ": " + tallied(each(g.items, checked.commentWord))
+		out = append(out, Remark{Kernel: g.name, Tone: tone, Title: title, Text: view.Harmless(strings.Join(each(lines, view.Flat), "\n"))})
+	}
+	return out
+}

@@ -2,7 +2,6 @@ package render
 
 import (
 	"strings"
-	"unicode"
 
 	"pawl/internal/report/view"
 	"pawl/internal/unit"
@@ -88,7 +87,7 @@ func (d *comment) fold(f view.Fold, most int) {
 	for _, item := range f.Items {
 		text := "- " + phrase(item.Phrase, 600) + "\n"
 		if item.Code != "" {
-			text += "\n" + fenced(clip(strings.Map(harmless, excerpt(item.Code)), 3000))
+			text += "\n" + fenced(clip(view.Harmless(excerpt(item.Code)), 3000))
 		}
 		add(text, 1)
 	}
@@ -145,24 +144,10 @@ func phrase(p view.Phrase, most int) string {
 // code shows somebody else's words as code, in one line. They cannot end it: a backtick becomes a
 // letter that looks like one. A bar would end a cell of a table.
 func code(text string, most int) string {
-	text = strings.Join(strings.Fields(strings.Map(harmless, strings.ToValidUTF8(text, "\uFFFD"))), " ")
+	text = strings.Join(strings.Fields(view.Harmless(text)), " ")
 	text = strings.NewReplacer("`", "ˋ", "|", "¦").Replace(clip(text, most))
 	if text == "" {
 		return ""
 	}
 	return "`" + text + "`"
-}
-
-// harmless replaces characters that are not seen, or that change how others are: control characters,
-// directions of writing, marks above and below.
-func harmless(r rune) rune {
-	switch {
-	case r == '\n' || r == '\t' || r == ' ':
-		return r
-	case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Mn, unicode.Me, unicode.Variation_Selector):
-		return '\uFFFD'
-	case unicode.IsSpace(r):
-		return ' '
-	}
-	return r
 }

@@ -1,5 +1,10 @@
 package view
 
+import (
+	"strings"
+	"unicode"
+)
+
 // Comment is what a reviewer sees of a report below a pull request: a sentence, the rows that need
 // attention, one line about trust and what to do next. The rest is folded.
 type Comment struct {
@@ -50,3 +55,19 @@ type Command struct{ Text, Why string }
 
 // Plain returns the sentence of a comment without its mark.
 func (c Comment) Plain() string { return c.Bold + c.Verdict }
+
+// Harmless replaces characters that are not seen, or that change how others are: control characters,
+// directions of writing, marks above and below.
+func Harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == ' ':
+			return r
+		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs, unicode.Zl, unicode.Zp, unicode.Mn, unicode.Me, unicode.Variation_Selector):
+			return unicode.ReplacementChar
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
+}
