@@ -52,6 +52,8 @@ type Posted struct {
 	Check   forge.Check
 	Checked forge.Posted // "": nothing was sent
 	Pulls   []PostedPull
+
+	Unannotated error // why there are no annotations
 }
 
 // PostedPull is a pull request, and what became of its comment.
@@ -98,7 +100,7 @@ func admit(opts PostOptions) (*admitted, error) {
 	r.Outcome.Strict = strict
 	made := &admitted{report: r, lane: opts.Lane}
 	if r.Commit.Dirty {
-		made.doubts = append(made.doubts, "measured with uncommitted changes")
+		made.doubts = append(made.doubts, "with uncommitted changes")
 	}
 	return made, nil
 }
@@ -154,7 +156,7 @@ func Post(ctx context.Context, opts PostOptions) (*Posted, error) {
 		return nil, err
 	}
 	if opts.DryRun {
-		return describe(ctx, opts, a, localSource)
+		return describe(ctx, opts, a, localSource), nil
 	}
 	at, err := forge.New(opts.Forge)
 	if err != nil {
@@ -172,10 +174,7 @@ func Post(ctx context.Context, opts PostOptions) (*Posted, error) {
 	if opts.Forge.Kind == forge.GitHub {
 		source = func(ctx context.Context, _, file string) ([]byte, error) { return at.Source(ctx, opts.Head.SHA, file) }
 	}
-	posted, err := describe(ctx, opts, a, source)
-	if err != nil {
-		return nil, err
-	}
+	posted := describe(ctx, opts, a, source)
 	return posted, errors.Join(posted.send(ctx, opts, at, pulls), posted.write(opts))
 }
 
@@ -210,13 +209,10 @@ func isWorkflow(file string) bool {
 }
 
 // describe makes what is posted.
-func describe(ctx context.Context, opts PostOptions, a *admitted, source sourceReader) (*Posted, error) {
+func describe(ctx context.Context, opts PostOptions, a *admitted, source sourceReader) *Posted {
 	trust := a.trust()
 	words := report.CommentOptions{Trust: strings.ToUpper(trust[:1]) + trust[1:], Claimed: !a.vouched(), URL: linkable(opts.URL)}
-	notes, err := annotate(ctx, opts, a.report, source)
-	if err != nil {
-		return nil, err
-	}
+	notes, unannotated := annotate(ctx, opts, a.report, source)
 	plain := report.CommentOf(a.report, report.CommentOptions{}).Plain()
 	if !a.vouched() {
 		plain = words.Trust + ": " + strings.ToLower(plain[:1]) + plain[1:]
@@ -224,7 +220,7 @@ func describe(ctx context.Context, opts PostOptions, a *admitted, source sourceR
 	comment := report.Comment(a.report, words)
 	return &Posted{Comment: comment, Check: forge.Check{
 		Name: opts.Name, SHA: opts.Head.SHA, Run: opts.Run, Conclusion: a.conclusion(), Title: plain, Summary: comment, URL: words.URL, Annotations: notes,
-	}}, nil
+	}, Unannotated: unannotated}
 }
 
 // linkable returns an address that can stand in a comment; "" for others.

@@ -98,6 +98,9 @@ func runCIPost(ctx context.Context, e *env, opts *ciPostOptions) error {
 
 // showPosted prints what was posted, or would be.
 func (e *env) showPosted(opts ci.PostOptions, p *ci.Posted) {
+	if p.Unannotated != nil {
+		e.warn("no annotations: %v", p.Unannotated)
+	}
 	if opts.DryRun {
 		fmt.Fprintf(e.stdout, "%s\ncheck %s of %.12s: %s\n  %s\n", p.Comment, p.Check.Name, p.Check.SHA, p.Check.Conclusion, p.Check.Title)
 		for _, n := range p.Check.Annotations {
