@@ -169,7 +169,7 @@ func unfolded(comment string) int {
 
 var (
 	foldTag = regexp.MustCompile(`^(<details>)?<summary>[A-Z0-9][A-Za-z0-9,: ]*</summary>\n?$|^</?details>\n?$`)
-	ownText = regexp.MustCompile(`^[A-Za-z0-9 .,:;()'+−%<>…·↵→µ✅❌⚠️⚪-]*$`)
+	ownText = regexp.MustCompile(`^[A-Za-z0-9 \x{a0}.,:;()'+−%<>…·↵→µ✅❌⚠️⚪-]*$`)
 	parser  = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 )
 

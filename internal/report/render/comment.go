@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"pawl/internal/report/view"
@@ -40,29 +41,50 @@ func (d *comment) table(axis string, rows []view.CommentRow) {
 	if len(rows) == 0 {
 		return
 	}
-	d.WriteString(tableHead(axis))
+	t := newTable(axis, rows)
+	d.WriteString(t.head())
 	for _, row := range rows {
-		d.WriteString(tableRow(row))
+		d.WriteString(t.row(row))
 	}
 	d.WriteString("\n")
 }
 
-func tableHead(axis string) string {
-	return "| | config | effect | 95% interval | " + axis + " |\n| --- | --- | ---: | ---: | --- |\n"
+// commentTable is a table with the columns that its rows need.
+type commentTable struct {
+	axis   string
+	charts bool // some row has one
 }
 
-func tableRow(row view.CommentRow) string {
+func newTable(axis string, rows []view.CommentRow) commentTable {
+	return commentTable{axis, slices.ContainsFunc(rows, func(row view.CommentRow) bool { return row.Chart != "" })}
+}
+
+func (t commentTable) head() string {
+	if !t.charts {
+		return "| | config | |\n| --- | --- | --- |\n"
+	}
+	return "| | config | effect | " + together("95% interval") + " | " + together(t.axis) + " |\n| --- | --- | ---: | ---: | --- |\n"
+}
+
+func (t commentTable) row(row view.CommentRow) string {
 	word := row.Word
 	if row.Loud {
 		word = "**" + word + "**"
 	}
-	last := row.Note
-	if row.Chart != "" {
-		last = row.Chart
+	cells := []string{word, code(row.Name, 120)}
+	if t.charts {
+		effect, times, found := strings.Cut(row.Effect, " (")
+		if found {
+			effect += " (" + together(times)
+		}
+		cells = append(cells, effect, together(row.Interval))
 	}
-	cells := []string{word, code(row.Name, 120), row.Effect, row.Interval, code(last, 200)}
+	cells = append(cells, code(row.Chart+row.Note, 200))
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }
+
+// together keeps a narrow screen from wrapping a text.
+func together(text string) string { return strings.ReplaceAll(text, " ", "\u00a0") }
 
 // fold adds a fold of at most so many bytes. What finds no room is counted.
 func (d *comment) fold(f view.Fold, most int) {
@@ -78,9 +100,10 @@ func (d *comment) fold(f view.Fold, most int) {
 		d.WriteString(text)
 	}
 	if len(f.Rows) > 0 {
-		d.WriteString(tableHead(f.Axis))
+		t := newTable(f.Axis, f.Rows)
+		d.WriteString(t.head())
 		for _, row := range f.Rows {
-			add(tableRow(row), 1)
+			add(t.row(row), 1)
 		}
 		d.WriteString("\n")
 	}
