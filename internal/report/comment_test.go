@@ -228,29 +228,36 @@ func TestActive(t *testing.T) {
 	}
 }
 
+// inert fails if something in the comment of a report that is full of a text is active, or if it is too
+// long.
+func inert(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, content string,
+) {
+	t.Helper()
+	got := Comment(infested(villains(), content), CommentOptions{Trust: claim, Claimed: true})
+	if f := active(got); f != "" {
+		t.Fatalf("%s\n%q\n%s", f, content, got)
+	}
+	if n := unfolded(got); n > 15 {
+		t.Fatalf("%d lines are unfolded with %q:\n%s", n, content, got)
+	}
+}
+
 // Whatever the report says, nothing in the comment is active, and it stays short.
 func TestCommentIsInert(t *testing.T) {
-	check := func(t interface {
-		Helper()
-		Fatalf(string, ...any)
-	}, text string,
-	) {
-		t.Helper()
-		got := Comment(infested(villains(), text), CommentOptions{Trust: claim, Claimed: true})
-		if f := active(got); f != "" {
-			t.Fatalf("%s\n%q\n%s", f, text, got)
-		}
-		if n := unfolded(got); n > 15 {
-			t.Fatalf("%d lines are unfolded with %q:\n%s", n, text, got)
-		}
-	}
-	for _, text := range append([]string{evil, strings.Repeat(evil+"\n", 300), strings.Repeat("`", 5000), "\\", "` `", "$", "pawl check x; rm -rf ~"}, nasty...) {
-		check(t, text)
+	for _, content := range append([]string{evil, strings.Repeat(evil+"\n", 300), strings.Repeat("`", 5000), "\\", "` `", "$", "pawl check x; rm -rf ~"}, nasty...) {
+		inert(t, content)
 	}
 	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom(strings.Split(evil, " ")), rapid.SampledFrom([]string{"`", "|", "\n", "\\", "<", ">", "[", "]", "(", ")", "\n```\n", "~~~", "    ", "-", "\t", "\r\n", "&lt;", "::", "$`"}))
-	rapid.Check(t, func(t *rapid.T) {
-		check(t, strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "text"), ""))
-	})
+	rapid.Check(t, func(t *rapid.T) { inert(t, strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "text"), "")) })
+}
+
+func FuzzComment(f *testing.F) {
+	f.Add(evil)
+	f.Add("attention")
+	f.Fuzz(func(t *testing.T, content string) { inert(t, content) })
 }
 
 // A hostile name is never part of a command that somebody copies.
