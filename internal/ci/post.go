@@ -170,11 +170,7 @@ func Post(ctx context.Context, opts PostOptions) (*Posted, error) {
 		return &Posted{}, nil
 	}
 	a.look(ctx, at, pulls)
-	source := localSource
-	if opts.Forge.Kind == forge.GitHub {
-		source = func(ctx context.Context, _, file string) ([]byte, error) { return at.Source(ctx, opts.Head.SHA, file) }
-	}
-	posted := describe(ctx, opts, a, source)
+	posted := describe(ctx, opts, a, func(ctx context.Context, _, file string) ([]byte, error) { return at.Source(ctx, opts.Head.SHA, file) })
 	return posted, errors.Join(posted.send(ctx, opts, at, pulls), posted.write(opts))
 }
 

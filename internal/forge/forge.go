@@ -187,7 +187,7 @@ func New(opts Options) (Forge, error) {
 	return nil, fmt.Errorf("forge %q: expected one of %v", opts.Kind, Kinds)
 }
 
-// errTooLong is returned for texts that no forge takes.
+// tooLong refuses texts that no forge takes.
 func tooLong(what, text string) error {
 	if n := len([]rune(text)); n > Most {
 		return fmt.Errorf("%s has %d characters: a forge takes at most %d", what, n, Most)

@@ -54,12 +54,11 @@ func (s *otherServer) answer(w http.ResponseWriter, r *http.Request) {
 			s.t.Error(err)
 		}
 	}
-	code, reply := http.StatusOK, any(nil)
+	act := s.gitea
 	if s.kind == GitLab {
-		code, reply = s.gitlab(w, r, body)
-	} else {
-		code, reply = s.gitea(w, r, body)
+		act = s.gitlab
 	}
+	code, reply := act(w, r, body)
 	if code == 0 { // it is answered
 		return
 	}
