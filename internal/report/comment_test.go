@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode"
@@ -79,10 +80,33 @@ func infested(r *result.Report, text string) *result.Report {
 	return r
 }
 
-// villains returns a check with one of all that can happen, and a wrong row.
-func villains() *result.Report {
+// encodedVillains is a check with one of all that can happen, and a wrong row; without samples, which a
+// comment does not read.
+var encodedVillains = sync.OnceValues(func() ([]byte, error) {
 	r := judged(everything(), result.Failed)
 	r.Rows = append([]*result.Row{wrongRow()}, r.Rows...)
+	for _, row := range r.Rows {
+		for _, side := range row.Sides {
+			if side.Row != nil && side.Row.Timing != nil {
+				side.Row.Timing.Samples = result.Samples{}
+			}
+		}
+		if row.Timing != nil {
+			row.Timing.Samples = result.Samples{}
+		}
+	}
+	return r.Encode()
+})
+
+func villains() *result.Report {
+	raw, err := encodedVillains()
+	if err != nil {
+		panic(err)
+	}
+	r, err := result.Decode(raw)
+	if err != nil {
+		panic(err)
+	}
 	return r
 }
 
