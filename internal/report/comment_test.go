@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -308,5 +310,28 @@ func TestCommentChart(t *testing.T) {
 		if got := s.draw(&c); got != want {
 			t.Errorf("%+v:\n%s, want\n%s", c, got, want)
 		}
+	}
+}
+
+// The comment that docs/ci.md shows is one that pawl makes.
+func TestCommentInDocs(t *testing.T) {
+	s := stage{rand.New(rand.NewPCG(7, 8))}
+	r := many(39, func(int) (result.Verdict, float64) { return result.Maintained, 0 })
+	r.Rows = append(r.Rows, s.duet("attention/training_512", result.Regression, 52.1e-6, 0.052, nil))
+	made := Comment(judged(r, result.Failed), CommentOptions{Trust: claim, Claimed: true, URL: "https://ci.example/runs/7"})
+	made = regexp.MustCompile(`(?s)<details><summary>([^\n]*)</summary>.*?\n</details>`).ReplaceAllString(made, "▸ $1")
+	made = strings.NewReplacer("[report and pictures](https://ci.example/runs/7)", "report and pictures", "\u00a0", " ").Replace(made)
+	raw, err := os.ReadFile("../../docs/ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []string
+	for line := range strings.SplitSeq(string(raw), "\n") {
+		if text, quoted := strings.CutPrefix(line, ">"); quoted {
+			shown = append(shown, strings.TrimPrefix(text, " "))
+		}
+	}
+	if diff := cmp.Diff(strings.TrimSpace(made), strings.TrimSpace(strings.Join(shown, "\n"))); diff != "" {
+		t.Errorf("docs/ci.md (-pawl +docs):\n%s", diff)
 	}
 }
