@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 func newCI(e *env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ci", Short: "pull requests: judge what another job has measured", GroupID: groupMachine,
+		Use: "ci", Short: "pull requests: workflows, runners, verdicts on what other jobs measured", GroupID: groupMachine,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return usage("expected a command of pawl ci (see pawl ci --help)")
@@ -12,6 +12,7 @@ func newCI(e *env) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newCIVerify(e),
+		newCIPost(e),
 	)
 	return cmd
 }

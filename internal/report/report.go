@@ -1,7 +1,7 @@
 // Package report shows a Report. It turns the Report into a View (sections, tables, badges, notes
 // and plots as data: package view). Package render shows a View as text for a terminal, as Markdown
 // and HTML for people who read it elsewhere, and as CSV for other programs. Package report reads
-// the Report and nothing else. The dashboard and the comment on a pull request are to be made of
+// the Report and nothing else. A Comment is what reviewers of a change see. The dashboard is to be made of
 // the same views.
 package report
 

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pawl/internal/ci"
+	"pawl/internal/spec"
+	"pawl/internal/term"
+)
+
+const ciPostHelp = `post tells a forge what a check came to: one comment on the pull request, updated in
+place, a check of the commit with annotations beside the kernels (a commit status on
+GitLab and Gitea), and the job's summary. It posts only while the commit is the pull
+request's head; what a newer run has posted stays.
+
+In a job of GitHub Actions, Gitea Actions or GitLab CI the options have their values
+from the environment. The token is in PAWL_FORGE_TOKEN, or in GITHUB_TOKEN,
+GITLAB_TOKEN or GITEA_TOKEN; a GitHub App is in PAWL_APP_ID and PAWL_APP_KEY (PEM).
+
+The check says success only for what somebody other than the pull request measured:
+  --lane claimed    the pull request's own job ran it: failure or neutral
+  --lane approved   a workflow of the default branch, for a commit that was approved
+  --lane own        a branch of the repository itself`
+
+// ciPostOptions are the options of pawl ci post.
+type ciPostOptions struct {
+	ci.PostOptions
+	file string
+}
+
+func (o *ciPostOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar((*string)(&o.Forge.Kind), "forge", "", "github, gitlab or gitea")
+	f.StringVar(&o.Forge.URL, "api", "", "address of the forge's API")
+	f.StringVar(&o.Forge.Repo, "repo", "", "repository that the pull request is for, owner/name")
+	f.StringVar(&o.Forge.Login, "as", "", "login that the token belongs to (default: ask the forge)")
+	f.StringVar(&o.Head.SHA, "sha", "", "commit that was measured")
+	f.StringVar(&o.Head.Repo, "head-repo", "", "repository that the commit is from, owner/name (default: any)")
+	f.StringVar(&o.Report, "report", "", "report.json of the check (required)")
+	f.StringVar(&o.Lane, "lane", "claimed", "who ran the check: claimed, approved or own")
+	f.StringVar(&o.Name, "name", "pawl", "name of comment and check; give every one of several checks another")
+	f.Int64Var(&o.Run, "run", 0, "number of the run: a lower one does not overwrite a higher one")
+	f.StringVar(&o.URL, "url", "", "address of the whole report, for a link")
+	f.StringVar(&o.CodeQuality, "code-quality", "", "also write annotations to this file, as GitLab's code-quality report")
+	f.BoolVar(&o.DryRun, "dry-run", false, "send nothing: print comment, check and annotations")
+	addFileFlag(f, &o.file)
+}
+
+func newCIPost(e *env) *cobra.Command {
+	opts := &ciPostOptions{}
+	return withFlags(&cobra.Command{
+		Use: "post --report report.json", Short: "post a check's result to a pull request", Long: ciPostHelp,
+		Example: "  pawl ci post --report report.json --lane claimed\n  pawl ci post --forge gitlab --repo group/kernels --sha $CI_COMMIT_SHA --report report.json --dry-run",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runCIPost(cmd.Context(), e, opts) },
+	}, opts)
+}
+
+func runCIPost(ctx context.Context, e *env, opts *ciPostOptions) error {
+	known, err := ci.PostEnvironment(os.Getenv)
+	if err != nil {
+		return err
+	}
+	made := opts.PostOptions
+	made.Forge.Kind = cmp.Or(made.Forge.Kind, known.Forge.Kind)
+	made.Forge.URL, made.Forge.Repo = cmp.Or(made.Forge.URL, known.Forge.URL), cmp.Or(made.Forge.Repo, known.Forge.Repo)
+	made.Forge.Token, made.Forge.App, made.Forge.Agent = known.Forge.Token, known.Forge.App, "pawl/"+version
+	if made.Head.SHA == "" || made.Head.SHA == known.Head.SHA {
+		made.Head.SHA, made.Head.Branch, made.Queue = known.Head.SHA, known.Head.Branch, known.Queue
+		made.Head.Repo = cmp.Or(made.Head.Repo, known.Head.Repo)
+	}
+	made.Run, made.URL, made.Summary = cmp.Or(made.Run, known.Run), cmp.Or(made.URL, known.URL), known.Summary
+	switch {
+	case made.Report == "":
+		return usage("name the report of the check: --report report.json")
+	case made.Head.SHA == "":
+		return usage("name the commit that was measured: --sha HASH (outside of a forge's job nothing says which)")
+	case made.Forge.Kind == "" && !made.DryRun:
+		return usage("name the forge: --forge github, gitlab or gitea")
+	}
+	if made.Spec = opts.file; made.Spec == "" {
+		if found, err := spec.Find("."); err == nil {
+			made.Spec = found
+		}
+	}
+	posted, err := ci.Post(ctx, made)
+	if posted != nil {
+		e.showPosted(made, posted)
+	}
+	return err
+}
+
+// showPosted prints what was posted, or would be.
+func (e *env) showPosted(opts ci.PostOptions, p *ci.Posted) {
+	if p.Unannotated != nil {
+		e.warn("no annotations: %v", p.Unannotated)
+	}
+	if opts.DryRun {
+		fmt.Fprintf(e.stdout, "%s\ncheck %s of %.12s: %s\n  %s\n", p.Comment, p.Check.Name, p.Check.SHA, p.Check.Conclusion, p.Check.Title)
+		for _, n := range p.Check.Annotations {
+			fmt.Fprintf(e.stdout, "%s:%d: %s: %s\n  %s\n", n.Path, n.Line, n.Level, n.Title, strings.ReplaceAll(n.Message, "\n", "\n  "))
+		}
+		return
+	}
+	if len(p.Pulls) == 0 && p.Checked == "" {
+		e.warn("nothing was posted: no open pull request of %s has %.12s as its head", opts.Forge.Repo, opts.Head.SHA)
+		e.hint("a newer commit was pushed, or the pull request was closed; the run of the newer commit posts its own result")
+	}
+	for _, pull := range p.Pulls {
+		if pull.Stale() {
+			e.warn("pull request %d: a newer commit or run has taken this one's place; its comment stays", pull.Number)
+			continue
+		}
+		fmt.Fprintf(e.stdout, "pull request %d: comment %s %s\n", pull.Number, pull.Comment, term.Plain(pull.URL))
+	}
+	if p.Decided() {
+		fmt.Fprintf(e.stdout, "check %s of %.12s: %s\n", p.Check.Name, p.Check.SHA, p.Check.Conclusion)
+	}
+}

@@ -1,0 +1,202 @@
+// Package forge is what pawl needs of GitHub, GitLab and Gitea, over HTTP: the pull requests of a
+// commit, the files that a pull request changes, one comment that is updated in place, and a check
+// with annotations or, where there are no checks, a commit status. It knows no Report.
+//
+// Writing is idempotent: a call that is repeated changes nothing. Requests are repeated after server
+// errors and rate limits. A token is in the headers of requests and nowhere else.
+package forge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Kind is a kind of forge.
+type Kind string
+
+// The kinds.
+const (
+	GitHub Kind = "github"
+	GitLab Kind = "gitlab"
+	Gitea  Kind = "gitea"
+)
+
+// Kinds are all kinds.
+var Kinds = []Kind{GitHub, GitLab, Gitea}
+
+// Most is how many characters a forge takes as one comment, or as the summary of a check.
+const Most = 65_535
+
+// Forge is a repository on a forge.
+type Forge interface {
+	// Pulls returns the open pull requests whose head is this commit of this repository. There may be
+	// several: for other base branches.
+	Pulls(ctx context.Context, head Head) ([]Pull, error)
+	// HeadSHA returns the commit that a pull request proposes now.
+	HeadSHA(ctx context.Context, pull int) (string, error)
+	// Files returns the files that a pull request changes, by all of their names. It fails if the
+	// forge does not list all of them.
+	Files(ctx context.Context, pull int) ([]string, error)
+	// Source returns a file as it is in a commit.
+	Source(ctx context.Context, sha, path string) ([]byte, error)
+	// Comment makes or updates the one comment of its name.
+	Comment(ctx context.Context, c Comment) (Posted, error)
+	// Check reports the result of a check of a commit.
+	Check(ctx context.Context, c Check) (Posted, error)
+}
+
+// Head is a commit that a pull request may propose.
+type Head struct {
+	Repo   string // owner/name; of a fork, where it is one; "": any
+	SHA    string
+	Branch string // makes the search shorter; "": not known
+}
+
+// Pull is an open pull request (a merge request on GitLab).
+type Pull struct {
+	Number  int
+	Head    Head
+	Base    string // the branch that it is for
+	URL     string
+	OwnHead bool // its head is a branch of the same repository
+}
+
+// Comment is a comment of a pull request that every later run updates.
+type Comment struct {
+	Pull int
+	Name string // tells several comments of pawl apart
+	SHA  string // commit that the text is about
+	Run  int64  // a run with a lower number does not overwrite it
+	Text string
+}
+
+// Check is the result of a check of a commit.
+type Check struct {
+	Name        string
+	SHA         string
+	Run         int64
+	Conclusion  Conclusion
+	Title       string // one line
+	Summary     string // Markdown
+	URL         string // of more; "": none
+	Annotations []Annotation
+}
+
+// Conclusion is what a check came to.
+type Conclusion string
+
+// The conclusions.
+const (
+	Success Conclusion = "success"
+	Failure Conclusion = "failure"
+	Neutral Conclusion = "neutral" // neither
+)
+
+// Annotation is a remark about a line of a file.
+type Annotation struct {
+	Path    string
+	Line    int
+	Level   Level
+	Title   string
+	Message string
+}
+
+// Level says how grave a remark is.
+type Level string
+
+// The levels, as GitHub names them.
+const (
+	Notice Level = "notice"
+	Warn   Level = "warning"
+	Fail   Level = "failure"
+)
+
+// Posted says what became of a comment or a check.
+type Posted string
+
+// What may become of them.
+const (
+	Created   Posted = "created"
+	Updated   Posted = "updated"
+	Unchanged Posted = "unchanged" // it was there already
+	Stale     Posted = "stale"     // it is about an older commit or run: nothing was written
+)
+
+// Options say how a forge is reached.
+type Options struct {
+	Kind  Kind
+	URL   string // of the API; "": that of the public forge
+	Repo  string // owner/name; a GitLab project may have more parts
+	Token string
+	App   *App   // GitHub: in place of the token
+	Login string // who the token belongs to; "": asked for
+	Agent string // such as pawl/0.1.0
+
+	Patience time.Duration // the longest wait for a rate limit; 0: five minutes
+	Client   *http.Client  // nil: one with pawl's own timeouts
+
+	sleep func(context.Context, time.Duration) error // for tests
+}
+
+var (
+	repoName = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
+	fullSHA  = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+)
+
+// IsSHA reports whether a text is a whole commit hash.
+func IsSHA(text string) bool { return fullSHA.MatchString(text) }
+
+// New returns a repository on a forge. It sends nothing yet.
+func New(opts Options) (Forge, error) {
+	if !repoName.MatchString(opts.Repo) || strings.Contains(opts.Repo, "..") {
+		return nil, fmt.Errorf("repository %q: expected owner/name", opts.Repo)
+	}
+	if opts.Token == "" && opts.App == nil {
+		return nil, fmt.Errorf("no token for %s: set one in the environment of the job that posts", opts.Kind)
+	}
+	public := map[Kind]string{GitHub: "https://api.github.com", GitLab: "https://gitlab.com/api/v4", Gitea: "https://gitea.com/api/v1"}
+	if opts.URL == "" {
+		opts.URL = public[opts.Kind]
+	}
+	c, err := newClient(opts)
+	if err != nil {
+		return nil, err
+	}
+	owner, name, _ := strings.Cut(opts.Repo, "/")
+	if opts.Kind != GitLab && strings.Contains(name, "/") {
+		return nil, fmt.Errorf("repository %q: expected owner/name", opts.Repo)
+	}
+	switch opts.Kind {
+	case GitHub:
+		return newGitHub(c, opts, owner, name)
+	case GitLab:
+		c.authorize = func(_ context.Context, r *http.Request) error { r.Header.Set("PRIVATE-TOKEN", opts.Token); return nil }
+		return &gitlab{client: c, repo: opts.Repo, login: opts.Login}, nil
+	case Gitea:
+		c.authorize = func(_ context.Context, r *http.Request) error {
+			r.Header.Set("Authorization", "token "+opts.Token)
+			return nil
+		}
+		return &gitea{client: c, repo: opts.Repo, at: "/repos/" + opts.Repo, login: opts.Login}, nil
+	}
+	return nil, fmt.Errorf("forge %q: expected one of %v", opts.Kind, Kinds)
+}
+
+// tooLong refuses texts that no forge takes.
+func tooLong(what, text string) error {
+	if n := len([]rune(text)); n > Most {
+		return fmt.Errorf("%s has %d characters: a forge takes at most %d", what, n, Most)
+	}
+	return nil
+}
+
+// same reports whether two repositories are one: forges do not tell upper from lower case.
+func same(a, b string) bool { return strings.EqualFold(a, b) }
+
+// errIncomplete says that a forge does not list all files of a pull request.
+var errIncomplete = errors.New("the forge does not list all changed files of this pull request, so nobody can say that it changes no workflow: split it")
