@@ -143,7 +143,7 @@ func newRoot(e *env) *cobra.Command {
 	})
 	root.AddCommand(
 		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e),
-		newBaseline(e),
+		newBaseline(e), newCI(e),
 		newDoctor(e), newCalibrate(e), newSelftest(e), newDemo(e), newBuild(e), newWorker(e), newCell(e),
 	)
 	return root

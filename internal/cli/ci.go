@@ -1,0 +1,17 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+func newCI(e *env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ci", Short: "pull requests: workflows, and hooks of the machine that measures", GroupID: groupMachine,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return usage("expected a command of pawl ci (see pawl ci --help)")
+		},
+	}
+	cmd.AddCommand(
+		newCIInit(e), newCIScope(e),
+	)
+	return cmd
+}
