@@ -74,7 +74,7 @@ func TestScope(t *testing.T) {
 func TestScopeErrsTowardsMeasuring(t *testing.T) {
 	for what, change := range map[string][2]string{
 		"a spec that cannot be read":        {"pawl.yaml", "version: 1\nkernels: 7\n"},
-		"an include that a macro names":     {"src/saxpy.c", "#define H \"other/unrelated.c\"\n#include H\nvoid saxpy(float *y, int n) {}\n"},
+		"an include that a macro names":     {"src/saxpy.c", "#define CAT(a, b) <a##b>\n#include CAT(other/unre, lated.c)\nvoid saxpy(float *y, int n) {}\n"},
 		"a source that only the base lists": {"", ""},
 	} {
 		dir := t.TempDir()

@@ -11,7 +11,7 @@ func newCI(e *env) *cobra.Command {
 		},
 	}
 	cmd.AddCommand(
-		newCIInit(e), newCIScope(e), newCIGuard(e), newCISweep(e),
+		newCIInit(e), newCIScope(e), newCIGuard(e), newCISweep(e), newCIDoctor(e),
 	)
 	return cmd
 }
