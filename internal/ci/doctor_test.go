@@ -34,7 +34,7 @@ func examine(t *testing.T, answers map[string]string) ([]Finding, error) {
 		case text == "403":
 			w.WriteHeader(http.StatusForbidden)
 		case text == "302":
-			http.Redirect(w, r, "https://example.org/", http.StatusFound)
+			http.Redirect(w, r, "/repos/owner/kernels", http.StatusFound)
 		default:
 			fmt.Fprint(w, text)
 		}

@@ -198,7 +198,8 @@ func TestInitKeepsOthersFiles(t *testing.T) {
 // TestInitDoesNotWriteThroughLinks: a link in place of a workflow is somebody else's file.
 func TestInitDoesNotWriteThroughLinks(t *testing.T) {
 	dir, outside := repository(t), filepath.Join(t.TempDir(), "precious")
-	if err := os.WriteFile(outside, []byte("precious"), 0o644); err != nil {
+	precious := string(mark("pawl.yml", []byte("precious"))) // as if pawl had written it
+	if err := os.WriteFile(outside, []byte(precious), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	link := filepath.Join(dir, ".github/workflows/pawl.yml")
@@ -216,7 +217,7 @@ func TestInitDoesNotWriteThroughLinks(t *testing.T) {
 	if _, err := Init(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
-	if text, _ := os.ReadFile(outside); string(text) != "precious" {
+	if text, _ := os.ReadFile(outside); string(text) != precious {
 		t.Errorf("init wrote through a link: %q", text)
 	}
 }
