@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -67,8 +68,9 @@ type payload struct {
 // maxEvent is the most that an event may hold; GitHub's are at most 25 MB.
 const maxEvent = 32 << 20
 
-// ReadJob reads the job that the environment describes.
-func ReadJob(getenv func(string) string) (*Job, error) {
+// ReadJob reads the job that the environment describes. The event lies in the runner's work folder;
+// nothing else is read, since the job itself may ask and the answer is root's.
+func ReadJob(getenv func(string) string, work string) (*Job, error) {
 	job := &Job{
 		Event: getenv("GITHUB_EVENT_NAME"), Repository: getenv("GITHUB_REPOSITORY"), Ref: getenv("GITHUB_REF"),
 		WorkflowRef: getenv("GITHUB_WORKFLOW_REF"), RunID: getenv("GITHUB_RUN_ID"),
@@ -81,7 +83,16 @@ func ReadJob(getenv func(string) string) (*Job, error) {
 			return nil, fmt.Errorf("%s is not set: expected to be started by the runner, as its job-started hook", name)
 		}
 	}
-	file, err := os.OpenFile(getenv("GITHUB_EVENT_PATH"), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	root, err := os.OpenRoot(work)
+	if err != nil {
+		return nil, fmt.Errorf("event: %w", err)
+	}
+	defer root.Close()
+	below, err := filepath.Rel(work, getenv("GITHUB_EVENT_PATH"))
+	if err != nil || !filepath.IsLocal(below) {
+		return nil, fmt.Errorf("event: %s is not in the work folder %s", getenv("GITHUB_EVENT_PATH"), work)
+	}
+	file, err := root.OpenFile(below, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("event: %w", err)
 	}

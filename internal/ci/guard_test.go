@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -84,7 +85,8 @@ func (j theJob) read(t *testing.T) *Job {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(t.TempDir(), "event.json")
+	work := t.TempDir()
+	name := filepath.Join(work, "event.json")
 	if err := os.WriteFile(name, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +94,7 @@ func (j theJob) read(t *testing.T) *Job {
 	for key, value := range j.env {
 		env[key] = value
 	}
-	job, err := ReadJob(func(key string) string { return env[key] })
+	job, err := ReadJob(func(key string) string { return env[key] }, work)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,6 +188,37 @@ func TestAdmit(t *testing.T) {
 				t.Errorf("more than one line: %v", err)
 			}
 		})
+	}
+}
+
+// TestEventIsReadFromTheWorkFolder: the hook reads as root, and whoever calls it names the file.
+func TestEventIsReadFromTheWorkFolder(t *testing.T) {
+	dir := t.TempDir()
+	work := filepath.Join(dir, "work")
+	event := `{"repository": {"id": 1, "full_name": "owner/kernels"}}`
+	write(t, dir, "secret.json", event)
+	write(t, work, "event.json", event)
+	for link, target := range map[string]string{"link.json": filepath.Join(dir, "secret.json"), "loop": ".."} {
+		if err := os.Symlink(target, filepath.Join(work, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(work, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, ok := range map[string]bool{
+		work + "/event.json": true, dir + "/secret.json": false, work + "/../secret.json": false, work + "/link.json": false,
+		work + "/loop/secret.json": false, "event.json": false, work: false, work + "/pipe": false, work + "/none": false,
+	} {
+		_, err := ReadJob(func(key string) string {
+			if key == "GITHUB_EVENT_PATH" {
+				return name
+			}
+			return "x"
+		}, work)
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func runCIGuard(e *env, opts *ciGuardOptions) error {
 		}
 		return err
 	}
-	job, err := ci.ReadJob(os.Getenv)
+	job, err := ci.ReadJob(os.Getenv, policy.Work)
 	if err != nil {
 		return err
 	}

@@ -251,7 +251,7 @@ func TestStrangers(t *testing.T) {
 	s := newStage(t, "gpu")
 	sha := s.branch("fork", "scale.c", strings.Replace(kernel, "REPEAT", "1", 1)+"/* the same code */\n")
 	comment := func(body, who string) map[string]any {
-		return map[string]any{"action": "created", "issue": map[string]any{"number": 7, "pull_request": map[string]any{}}, "comment": map[string]any{"body": body, "user": map[string]any{"login": who}}}
+		return map[string]any{"action": "created", "issue": map[string]any{"number": 7, "pull_request": map[string]any{}}, "comment": map[string]any{"body": body, "author_association": "COLLABORATOR", "user": map[string]any{"login": who}}}
 	}
 	for name, test := range map[string]struct {
 		body, who, head, want string
