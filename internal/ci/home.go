@@ -38,8 +38,8 @@ const (
 )
 
 // takeManifest describes what is below a folder, except for the folders that are outside.
-func takeManifest(home string, outside func(string) relation) (*manifest, error) {
-	root, err := os.OpenRoot(home)
+func takeManifest(home string, owner int, outside func(string) relation) (*manifest, error) {
+	root, err := openFolder(home, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func entryOf(info fs.FileInfo) *entry {
 
 // walk visits everything below a root, folders before what is in them. It follows no link: visit
 // gets links as links. Where visit returns fs.SkipDir nothing below is visited.
-func walk(root *os.Root, visit func(name string, info fs.FileInfo) error) error {
+func walk(root *folder, visit func(name string, info fs.FileInfo) error) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || name == "." && err == nil {
 			return nil
@@ -111,7 +111,7 @@ func walk(root *os.Root, visit func(name string, info fs.FileInfo) error) error 
 }
 
 // readWhole reads a small file that is no link.
-func readWhole(root *os.Root, name string) ([]byte, error) {
+func readWhole(root *folder, name string) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func readWhole(root *os.Root, name string) ([]byte, error) {
 
 // restore puts a home folder back into the state of the manifest and tells what it did. With dry it
 // only tells.
-func (m *manifest) restore(outside func(string) relation, dry bool, tell *Swept) error {
-	root, err := os.OpenRoot(m.Home)
+func (m *manifest) restore(owner int, outside func(string) relation, dry bool, tell *Swept) error {
+	root, err := openFolder(m.Home, owner)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func sortedKeys(entries map[string]*entry) []string {
 }
 
 // differs reports whether a file of the same type is no longer as it was.
-func (e *entry) differs(root *os.Root, name string, info fs.FileInfo) (bool, error) {
+func (e *entry) differs(root *folder, name string, info fs.FileInfo) (bool, error) {
 	now := entryOf(info)
 	if now.Mode != e.Mode || now.UID != e.UID || now.GID != e.GID {
 		return e.Mode&fs.ModeSymlink == 0, nil
@@ -198,12 +198,12 @@ func (e *entry) differs(root *os.Root, name string, info fs.FileInfo) (bool, err
 }
 
 // put makes one entry as it was.
-func (e *entry) put(root *os.Root, name string, dry bool, tell *Swept, how string) error {
+func (e *entry) put(root *folder, name string, dry bool, tell *Swept, how string) error {
 	if e.Mode.IsRegular() && !e.Whole || e.Mode.Type()&^(fs.ModeDir|fs.ModeSymlink) != 0 {
-		tell.Left = append(tell.Left, fmt.Sprintf("%s was %s by the job, and no copy of it is kept: put it back, then run pawl ci guard --manifest", path.Join(root.Name(), name), how))
+		tell.Left = append(tell.Left, fmt.Sprintf("%s was %s by the job, and no copy of it is kept: put it back, then run pawl ci guard --manifest", path.Join(root.path, name), how))
 		return nil
 	}
-	tell.Restored = append(tell.Restored, path.Join(root.Name(), name))
+	tell.Restored = append(tell.Restored, path.Join(root.path, name))
 	if dry {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (e *entry) put(root *os.Root, name string, dry bool, tell *Swept, how strin
 		if err := root.Symlink(e.Link, name); err != nil {
 			return err
 		}
-		return lchown(root, name, e)
+		return root.Lchown(name, e.UID, e.GID)
 	}
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -234,7 +234,7 @@ func (e *entry) put(root *os.Root, name string, dry bool, tell *Swept, how strin
 }
 
 // own gives a file or folder its owner and mode back, through a handle and never through a link.
-func (e *entry) own(root *os.Root, name string, flag int) error {
+func (e *entry) own(root *folder, name string, flag int) error {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|flag, 0)
 	if err != nil {
 		return err
@@ -245,5 +245,3 @@ func (e *entry) own(root *os.Root, name string, flag int) error {
 	}
 	return file.Chmod(e.Mode)
 }
-
-func lchown(root *os.Root, name string, e *entry) error { return root.Lchown(name, e.UID, e.GID) }

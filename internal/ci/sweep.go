@@ -25,8 +25,8 @@ type Swept struct {
 }
 
 // remove deletes one file or folder below a root, without following links out of it.
-func (s *Swept) remove(root *os.Root, name string, dry bool) {
-	shown := path.Join(root.Name(), name)
+func (s *Swept) remove(root *folder, name string, dry bool) {
+	shown := path.Join(root.path, name)
 	if !dry {
 		err := root.RemoveAll(name)
 		if errors.Is(err, fs.ErrPermission) { // folders that forbid even their owner to list them
@@ -41,7 +41,7 @@ func (s *Swept) remove(root *os.Root, name string, dry bool) {
 	s.Removed = append(s.Removed, shown)
 }
 
-func open(root *os.Root, name string) {
+func open(root *folder, name string) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
 	if err != nil && root.Chmod(name, 0o700) == nil {
 		file, err = root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
@@ -141,7 +141,7 @@ func (p *Policy) TakeManifest() (int, error) {
 	if err := os.MkdirAll(p.State, 0o700); err != nil {
 		return 0, err
 	}
-	made, err := takeManifest(p.Home, p.outside)
+	made, err := takeManifest(p.Home, p.uid, p.outside)
 	if err != nil {
 		return 0, err
 	}
@@ -199,21 +199,24 @@ func (p *Policy) Sweep(dry bool) (*Swept, error) {
 	if home.Home != p.Home {
 		return tell, fmt.Errorf("the manifest is of %s, the policy of %s: run pawl ci guard --manifest", home.Home, p.Home)
 	}
-	if err := home.restore(p.outside, dry, tell); err != nil {
+	if err := home.restore(p.uid, p.outside, dry, tell); err != nil {
 		return tell, err
 	}
-	for _, folder := range p.Temp {
-		if err := sweepSince(folder, p.uid, last.Began, dry, tell); err != nil {
+	for _, temp := range p.Temp {
+		if err := p.sweepSince(temp, anybody, last.Began, dry, tell); err != nil {
 			return tell, err
 		}
 	}
+	if err := p.sweepLinks(dry, tell); err != nil {
+		return tell, err
+	}
 	if last.Lane != OwnLane { // the repository's own jobs may keep their checkout and caches
-		for _, folder := range p.Keep {
-			if err := sweepSince(filepath.Join(p.Home, folder), p.uid, last.Began, dry, tell); err != nil {
+		for _, cache := range p.Keep {
+			if err := p.sweepSince(filepath.Join(p.Home, cache), p.uid, last.Began, dry, tell); err != nil {
 				return tell, err
 			}
 		}
-		if err := sweepWork(p.Work, dry, tell); err != nil {
+		if err := p.sweepWork(dry, tell); err != nil {
 			return tell, err
 		}
 	}
@@ -242,9 +245,27 @@ func (p *Policy) sweepProcesses(since uint64, dry bool, tell *Swept) error {
 	return err
 }
 
-// sweepSince removes what a user wrote below a folder since a time. A folder that is older stays.
-func sweepSince(folder string, uid int, began time.Time, dry bool, tell *Swept) error {
-	root, err := os.OpenRoot(folder)
+const anybody = -1
+
+// sweepLinks removes links in place of caches.
+func (p *Policy) sweepLinks(dry bool, tell *Swept) error {
+	home, err := openFolder(p.Home, p.uid)
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	for _, cache := range p.Keep {
+		if info, err := home.Lstat(cache); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			tell.remove(home, cache, dry)
+		}
+	}
+	return nil
+}
+
+// sweepSince removes what the runner's user wrote below a folder since a time. A folder that is
+// older stays.
+func (p *Policy) sweepSince(at string, owner int, began time.Time, dry bool, tell *Swept) error {
+	root, err := openFolder(at, owner)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -255,10 +276,10 @@ func sweepSince(folder string, uid int, began time.Time, dry bool, tell *Swept) 
 	visited := 0
 	return walk(root, func(name string, info fs.FileInfo) error {
 		if visited++; visited > 10*maxEntries {
-			return fmt.Errorf("%s: more than %d files", folder, 10*maxEntries)
+			return fmt.Errorf("%s: more than %d files", at, 10*maxEntries)
 		}
 		stat, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || int(stat.Uid) != uid {
+		if !ok || int(stat.Uid) != p.uid {
 			if info.IsDir() { // nothing of the user's can be new in what others own, unless all may write there
 				if info.Mode().Perm()&0o002 != 0 {
 					return nil
@@ -272,7 +293,7 @@ func sweepSince(folder string, uid int, began time.Time, dry bool, tell *Swept) 
 		if !isNew {
 			return nil
 		}
-		if info.IsDir() && bornBefore(root, name, began) {
+		if info.IsDir() && root.bornBefore(name, began) {
 			return nil
 		}
 		tell.remove(root, name, dry)
@@ -281,8 +302,8 @@ func sweepSince(folder string, uid int, began time.Time, dry bool, tell *Swept) 
 }
 
 // sweepWork empties a work folder. The runner still reads the files that connect it with the hook.
-func sweepWork(folder string, dry bool, tell *Swept) error {
-	root, err := os.OpenRoot(folder)
+func (p *Policy) sweepWork(dry bool, tell *Swept) error {
+	root, err := openFolder(p.Work, p.uid)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
