@@ -2,7 +2,9 @@ package ci
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -55,4 +57,39 @@ func (f *folder) bornBefore(name string, when time.Time) bool {
 		return false
 	}
 	return time.Unix(stat.Btime.Sec, int64(stat.Btime.Nsec)).Before(when.Add(-time.Second))
+}
+
+// flatten moves what is in folders below a folder up into it, and removes those folders, until there
+// are none. It opens one folder at a time, however deep they lie.
+func (f *folder) flatten(name string) error {
+	for moved := 0; ; {
+		entries, err := fs.ReadDir(f.FS(), name)
+		if err != nil {
+			return err
+		}
+		folders := 0
+		for _, entry := range entries {
+			if !entry.IsDir() {
+				continue
+			}
+			folders++
+			at := path.Join(name, entry.Name())
+			inner, err := fs.ReadDir(f.FS(), at)
+			if err != nil {
+				return err
+			}
+			for _, below := range inner {
+				moved++
+				if err := f.Rename(path.Join(at, below.Name()), path.Join(name, fmt.Sprintf(".pawl-sweep-%d-%d", os.Getpid(), moved))); err != nil {
+					return err
+				}
+			}
+			if err := f.Remove(at); err != nil {
+				return err
+			}
+		}
+		if folders == 0 {
+			return nil
+		}
+	}
 }

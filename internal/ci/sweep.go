@@ -29,9 +29,8 @@ func (s *Swept) remove(root *folder, name string, dry bool) {
 	shown := path.Join(root.path, name)
 	if !dry {
 		err := root.RemoveAll(name)
-		if errors.Is(err, fs.ErrPermission) { // folders that forbid even their owner to list them
-			open(root, name)
-			err = root.RemoveAll(name)
+		if errors.Is(err, syscall.EMFILE) { // folders in folders, more than files can be open at once
+			err = errors.Join(root.flatten(name), root.RemoveAll(name))
 		}
 		if err != nil {
 			s.Left = append(s.Left, fmt.Sprintf("%s: %v", shown, err))
@@ -39,24 +38,6 @@ func (s *Swept) remove(root *folder, name string, dry bool) {
 		}
 	}
 	s.Removed = append(s.Removed, shown)
-}
-
-func open(root *folder, name string) {
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
-	if err != nil && root.Chmod(name, 0o700) == nil {
-		file, err = root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
-	}
-	if err != nil {
-		return
-	}
-	defer file.Close()
-	_ = file.Chmod(0o700)
-	entries, _ := file.ReadDir(-1)
-	for _, entry := range entries {
-		if entry.IsDir() {
-			open(root, path.Join(name, entry.Name()))
-		}
-	}
 }
 
 // record is what guard remembers of a job, for its sweep.

@@ -320,6 +320,48 @@ func TestSweepRefusesReplacedFolders(t *testing.T) {
 	}
 }
 
+// TestSweepDeepFolders: a job cannot keep the machine busy, or dirty, with folders in folders.
+func TestSweepDeepFolders(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	p := testPolicy(t, StrangersByComment)
+	p.uid = os.Getuid()
+	p.begin(t, comment())
+	root, err := openFolder(p.Work, p.uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	at := "deep"
+	for range 400 {
+		if err := root.MkdirAll(at+"/beside", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		at += "/d"
+	}
+	limit := syscall.Rlimit{Cur: 100, Max: 100}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if swept, err := p.Sweep(false); err != nil || len(swept.Left) > 0 || len(list(t, p.Work)) > 0 {
+		t.Errorf("%+v, %v", swept, err)
+	}
+}
+
+func TestFolderOfSomebodyElse(t *testing.T) {
+	dir := t.TempDir()
+	for owner, ok := range map[int]bool{os.Getuid(): true, anybody: true, os.Getuid() + 1: false} {
+		root, err := openFolder(dir, owner)
+		if (err == nil) != ok {
+			t.Errorf("owner %d: %v", owner, err)
+		}
+		if err == nil {
+			_ = root.Close()
+		}
+	}
+}
+
 // TestGuardSweepsFirst: a job whose sweep did not happen is swept before the next one.
 func TestGuardSweepsFirst(t *testing.T) {
 	if !inNamespace(t) {
