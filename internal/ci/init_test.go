@@ -3,6 +3,7 @@ package ci
 import (
 	"context"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -140,6 +141,39 @@ func checkWorkflow(t *testing.T, text []byte, runner string) {
 		if use := regexp.MustCompile(`uses: (\S+)(.*)`).FindStringSubmatch(line); use != nil && !regexp.MustCompile(`^ # v\d+\.\d+\.\d+$`).MatchString(use[2]) {
 			t.Errorf("%q: expected the version in a comment", strings.TrimSpace(line))
 		}
+	}
+}
+
+// TestGitLabRules: commands are text (a colon in one would make it a map), the token is on no machine
+// that measures, and only jobs of the default branch have it.
+func TestGitLabRules(t *testing.T) {
+	files, err := render(options("gitlab", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var jobs map[string]map[string]any
+	if err := yaml.Unmarshal(files[".gitlab/pawl.gitlab-ci.yml"], &jobs); err != nil {
+		t.Fatal(err)
+	}
+	for name, job := range jobs {
+		text := fmt.Sprint(job)
+		for _, key := range []string{"script", "before_script"} {
+			commands, _ := job[key].([]any)
+			for _, command := range commands {
+				if _, ok := command.(string); !ok {
+					t.Errorf("%s, %s: %v is not a command", name, key, command)
+				}
+			}
+		}
+		if strings.Contains(text, "PAWL_TOKEN") && (job["tags"] != nil || !strings.Contains(text, "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH")) {
+			t.Errorf("%s has the token: %s", name, text)
+		}
+		if job["tags"] != nil && !strings.Contains(text, "--require-sandbox") {
+			t.Errorf("%s measures without a sandbox", name)
+		}
+	}
+	if jobs["variables"]["PAWL_SHA256"] != strings.Repeat("5a", 32) {
+		t.Errorf("pawl is not pinned: %v", jobs["variables"])
 	}
 }
 
