@@ -1,5 +1,5 @@
 // Package forge plays the workflows that pawl ci init writes. actionlint and zizmor read them, and
-// act runs them on this machine without containers: the shipped pawl, a real repository with a C
+// act and gitlab-ci-local run them on this machine without containers: the shipped pawl, a real repository with a C
 // kernel, real events. `make forge` installs the tools. Stand-ins play what only a forge has:
 // checkouts, artifacts and the API (testdata).
 package forge
@@ -278,5 +278,36 @@ func TestStrangers(t *testing.T) {
 	report := command(t, s.artifacts, "unzip", "-p", "pawl-report.zip", "report.json")
 	if !strings.Contains(report, sha) {
 		t.Error("the report is not of the approved commit")
+	}
+}
+
+// TestGitLab: gitlab-ci-local checks the file against GitLab's schema, and runs the jobs of a merge
+// request.
+func TestGitLab(t *testing.T) {
+	folder, pawl := tools(t)
+	s := newStage(t, "gpu")
+	sum := strings.Fields(command(t, s.dir, "sha256sum", "pawl"))[0]
+	command(t, s.repo, pawl, "ci", "init", "gitlab", "--url", "file://"+s.dir+"/pawl", "--sha256", sum)
+	write(t, filepath.Join(s.repo, ".gitlab-ci.yml"), "include: {local: .gitlab/pawl.gitlab-ci.yml}\n")
+	base := s.commit("gitlab")
+	command(t, s.repo, "git", "remote", "add", "origin", "git@gitlab.com:owner/kernels.git")
+	for name, test := range map[string]struct {
+		file, text string
+		want       string
+		passes     bool
+	}{
+		"words":  {"README.md", "better words\n", "Nothing in this change is measured.", true},
+		"slower": {"scale.c", strings.Replace(kernel, "REPEAT", "20", 1), "gate failed: 1 regression", false},
+	} {
+		command(t, s.repo, "git", "checkout", "-q", "-B", name, base)
+		write(t, filepath.Join(s.repo, test.file), test.text)
+		sha := s.commit(name)
+		cmd := exec.Command(filepath.Join(folder, "gitlab/node_modules/.bin/gitlab-ci-local"), "pawl-scope", "pawl", "--needs",
+			"--variable", "CI_PIPELINE_SOURCE=merge_request_event", "--variable", "CI_MERGE_REQUEST_DIFF_BASE_SHA="+base, "--variable", "CI_COMMIT_SHA="+sha)
+		cmd.Dir, cmd.Env = s.repo, s.env
+		out, err := cmd.CombinedOutput()
+		if (err == nil) != test.passes || !strings.Contains(string(out), "json schema validated") || !strings.Contains(string(out), test.want) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
 	}
 }
