@@ -23,7 +23,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build dist demo test setup lint fmt unit script system selftest soak bench fuzz mutate gpu-bundle helpers clean help
+.PHONY: all build dist demo test setup lint fmt unit script system forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
 # The parts of test run in their order, and time what runs alone.
 .NOTPARALLEL:
 
@@ -93,6 +93,10 @@ system: build ## faults, sandbox and workers of the shipped binary
 
 selftest: build ## all of the corpus of cheats and honest kernels, of which the tests leave some out
 	$(call step,selftest,PAWL_SELFTEST=all PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 30m -v -run '^TestSelftest$$' ./test/system)
+
+forge: build ## the workflows of pawl ci init under actionlint, zizmor, act and gitlab-ci-local; installs them first
+	@tools/setup cc git unzip zip jq python3 npm rsync
+	$(call step,forge,PAWL_FORGE="$$(GO='$(GO)' tools/forge)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 15m ./test/forge)
 
 soak: build ## the whole demo, and cells at work for hours: what pawl holds stays flat, and nobody honest is accused
 	$(if $(filter .,$(SOAK)),$(call step,demo,PAWL_SLOW=1 PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 10m -run 'Scripts/demo$$' ./test/script))

@@ -1,5 +1,3 @@
-// Package ci brings pawl into pull requests. Post tells a forge what a check came to: in a comment, in a
-// check of the commit, and beside the source.
 package ci
 
 import (

@@ -4,15 +4,14 @@ import "github.com/spf13/cobra"
 
 func newCI(e *env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "ci", Short: "pull requests: workflows, runners, verdicts on what other jobs measured", GroupID: groupMachine,
+		Use: "ci", Short: "pull requests: workflows, runners, and what other jobs measured", GroupID: groupMachine,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return usage("expected a command of pawl ci (see pawl ci --help)")
 		},
 	}
 	cmd.AddCommand(
-		newCIVerify(e),
-		newCIPost(e),
+		newCIInit(e), newCIScope(e), newCIGuard(e), newCISweep(e), newCIDoctor(e), newCIVerify(e), newCIPost(e),
 	)
 	return cmd
 }

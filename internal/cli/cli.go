@@ -143,8 +143,8 @@ func newRoot(e *env) *cobra.Command {
 	})
 	root.AddCommand(
 		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e),
-		newBaseline(e),
-		newCI(e), newDoctor(e), newCalibrate(e), newSelftest(e), newDemo(e), newBuild(e), newWorker(e), newCell(e),
+		newBaseline(e), newCI(e),
+		newDoctor(e), newCalibrate(e), newSelftest(e), newDemo(e), newBuild(e), newWorker(e), newCell(e),
 	)
 	return root
 }

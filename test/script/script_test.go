@@ -41,6 +41,8 @@ func TestScripts(t *testing.T) {
 			switch name {
 			case "numpy", "torch":
 				return exec.Command(python, "-c", "import "+name).Run() == nil, nil
+			case "root":
+				return os.Geteuid() == 0, nil
 			case "slow":
 				return os.Getenv("PAWL_SLOW") == "1", nil
 			}

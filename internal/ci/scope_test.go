@@ -1,0 +1,124 @@
+package ci
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pawl/internal/git"
+)
+
+const scopeSpec = `version: 1
+kernels:
+  saxpy:
+    source: src/saxpy.c
+    entry: saxpy
+    flags: [-include, config/tuned.def]
+    args:
+      - {name: y, dtype: f32, shape: [N], role: out}
+      - {name: n, dtype: i32, value: N}
+    oracle: {elementwise: "1"}
+configs:
+  small: {N: 64}
+`
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	at := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func commit(t *testing.T, dir string) {
+	t.Helper()
+	for _, args := range [][]string{{"add", "--all"}, {"-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-q", "-m", "change"}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%s", out)
+		}
+	}
+}
+
+func TestScope(t *testing.T) {
+	files := map[string]string{
+		"pawl.yaml": scopeSpec, "src/saxpy.c": "#include \"lib/first.h\"\nvoid saxpy(float *y, int n) { for (int i = 0; i < n; i++) y[i] = ONE; }\n",
+		"lib/first.h": "#include <second.hpp>\n", "include/second.hpp": "#include \"table.dat\"\n", "data/table.dat": "#define ONE 1\n",
+		"config/tuned.def": "", "docs/guide.md": "", "other/unrelated.c": "int x;\n", "Makefile": "",
+	}
+	for name, want := range map[string]bool{
+		"pawl.yaml": true, "src/saxpy.c": true, "lib/first.h": true, "include/second.hpp": true, "data/table.dat": true, "config/tuned.def": true,
+		".pawl/baseline/cpu.json": true, "docs/guide.md": false, "other/unrelated.c": false, "Makefile": false, "new/unrelated.c": false,
+	} {
+		dir := t.TempDir()
+		for file, text := range files {
+			write(t, dir, file, text)
+		}
+		if err := git.Create(t.Context(), dir, "begin"); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, name, files[name]+"\n\n")
+		commit(t, dir)
+		got, err := FindScope(t.Context(), filepath.Join(dir, "pawl.yaml"), "HEAD~1", "HEAD")
+		if err != nil || got.Measure != want {
+			t.Errorf("%s: %+v, %v; want %t", name, got, err, want)
+		}
+	}
+}
+
+// TestScopeErrsTowardsMeasuring: what cannot be known counts.
+func TestScopeErrsTowardsMeasuring(t *testing.T) {
+	for what, change := range map[string][2]string{
+		"a spec that cannot be read":        {"pawl.yaml", "version: 1\nkernels: 7\n"},
+		"an include that a macro names":     {"src/saxpy.c", "#define CAT(a, b) <a##b>\n#include CAT(other/unre, lated.c)\nvoid saxpy(float *y, int n) {}\n"},
+		"a source that only the base lists": {"", ""},
+	} {
+		dir := t.TempDir()
+		write(t, dir, "pawl.yaml", scopeSpec)
+		write(t, dir, "src/saxpy.c", "void saxpy(float *y, int n) {}\n")
+		write(t, dir, "other/unrelated.c", "int x;\n")
+		if change[0] != "" {
+			write(t, dir, change[0], change[1])
+		}
+		if err := git.Create(t.Context(), dir, "begin"); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, "other/unrelated.c", "int y;\n")
+		if change[0] == "" { // the change removes a source
+			_ = os.Remove(filepath.Join(dir, "src/saxpy.c"))
+		}
+		commit(t, dir)
+		got, err := FindScope(t.Context(), filepath.Join(dir, "pawl.yaml"), "HEAD~1", "HEAD")
+		if err != nil || !got.Measure {
+			t.Errorf("%s: %+v, %v", what, got, err)
+		}
+	}
+}
+
+// TestScopeOfAnotherTree: the report job has the default branch checked out and asks about a commit
+// that is only fetched.
+func TestScopeOfAnotherTree(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "pawl.yaml", scopeSpec)
+	write(t, dir, "src/saxpy.c", "void saxpy(float *y, int n) {}\n")
+	if err := git.Create(t.Context(), dir, "begin"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, "src/new.h", "#define X\n")
+	commit(t, dir)
+	head, err := git.Resolve(t.Context(), dir, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("git", "-C", dir, "checkout", "-q", "HEAD~1").CombinedOutput(); err != nil {
+		t.Fatalf("%s", out)
+	}
+	got, err := FindScope(t.Context(), filepath.Join(dir, "pawl.yaml"), "HEAD", head)
+	if err != nil || !got.Measure || strings.Join(got.Files, " ") != "src/new.h" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pawl/internal/ci"
+	"pawl/internal/unit"
+)
+
+type ciDoctorOptions struct {
+	forge, repo, api string
+	json             bool
+}
+
+func (o *ciDoctorOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.forge, "forge", "github", "the forge; only GitHub has settings to read")
+	f.StringVar(&o.repo, "repo", os.Getenv("GITHUB_REPOSITORY"), "the repository, as OWNER/NAME")
+	f.StringVar(&o.api, "api", cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"), "the address of the forge's API")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+}
+
+func newCIDoctor(e *env) *cobra.Command {
+	opts := &ciDoctorOptions{}
+	return withFlags(&cobra.Command{
+		Use: "doctor", Short: "read the repository's settings, and say what is open to strangers", Args: cobra.NoArgs,
+		Long: `doctor reads the settings that no workflow can set: who needs approval, what the default
+token may do, which check a merge needs, who could report it. It writes nothing. GITHUB_TOKEN is a
+token that may read the repository's administration.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCIDoctor(cmd.Context(), e, opts) },
+	}, opts)
+}
+
+func runCIDoctor(ctx context.Context, e *env, opts *ciDoctorOptions) error {
+	if opts.forge != "github" {
+		return usage("--forge %s: its API does not tell these settings; docs/ci.md lists what to look at", opts.forge)
+	}
+	found, err := ci.Doctor(ctx, ci.HTTPGetter{Base: opts.api, Token: cmp.Or(os.Getenv("GITHUB_TOKEN"), os.Getenv("GH_TOKEN"))}, opts.repo)
+	if err != nil {
+		return err
+	}
+	if opts.json {
+		return printJSON(e, found)
+	}
+	style, open := e.style(), 0
+	for _, f := range found {
+		if f.OK {
+			fmt.Fprintf(e.stdout, "%s    %s\n", style.Green("ok"), f.What)
+			continue
+		}
+		open++
+		fmt.Fprintf(e.stdout, "%s  %s → %s\n", style.Red("open"), f.What, f.Remedy)
+	}
+	if open > 0 {
+		return &outcomeError{exitFailed, fmt.Sprintf("%s open", unit.Plural(open, "setting is", "settings are"))}
+	}
+	return nil
+}
