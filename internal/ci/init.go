@@ -86,7 +86,7 @@ func Init(ctx context.Context, opts InitOptions) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := render(opts)
+	files, err := fill(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,8 @@ func Hosted(label string) bool {
 	return false
 }
 
-// render returns the files of a forge, each with its mark.
-func render(o InitOptions) (map[string][]byte, error) {
+// fill returns the files of a forge, each with its mark.
+func fill(o InitOptions) (map[string][]byte, error) {
 	values := map[string]any{
 		"Runner": o.Runner, "Branch": o.Branch, "Remote": "origin/" + o.Branch,
 		"Version": fmt.Sprintf("%q", o.Version), "URL": o.URL, "SHA256": o.SHA256,

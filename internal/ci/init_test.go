@@ -40,7 +40,7 @@ func repository(t *testing.T) string {
 
 func TestInitGolden(t *testing.T) {
 	for _, forge := range Forges {
-		files, err := render(options(forge, ""))
+		files, err := fill(options(forge, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestWorkflowRules(t *testing.T) {
 		for _, runner := range []string{"gpu", "ubuntu-latest"} {
 			opts := options(forge, "")
 			opts.Runner = runner
-			files, err := render(opts)
+			files, err := fill(opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func checkWorkflow(t *testing.T, text []byte, runner string) {
 // TestGitLabRules: commands are text (a colon in one would make it a map), the token is on no machine
 // that measures, and only jobs of the default branch have it.
 func TestGitLabRules(t *testing.T) {
-	files, err := render(options("gitlab", ""))
+	files, err := fill(options("gitlab", ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,37 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"pawl/internal/claim"
+	"pawl/internal/diag"
 	"pawl/internal/disk"
 	"pawl/internal/forge"
-	"pawl/internal/judge"
+	"pawl/internal/git"
 	"pawl/internal/report"
+	"pawl/internal/report/render"
 	"pawl/internal/result"
+	"pawl/internal/spec"
 )
-
-// Who ran the job that wrote a report, as --lane names it.
-const (
-	postClaimed  = "claimed"  // the pull request's own job: it may have written anything
-	postApproved = "approved" // a workflow of the default branch, on a commit that a maintainer approved
-	postOwn      = "own"      // a branch of the repository itself
-)
-
-// PostLanes are the lanes that Post knows.
-var PostLanes = []string{postClaimed, postApproved, postOwn}
 
 // PostOptions say what is posted where.
 type PostOptions struct {
 	Forge  forge.Options
 	Head   forge.Head // commit that was measured
 	Queue  bool       // it is the commit of a merge queue: no pull request has it as its head
-	Report string     // file
-	Lane   string     // "": claimed
-	Spec   string     // pawl.yaml of the base, which says where kernels are; "": none is known
+	Report string     // the file, or the folder or zip that it lies in
+	Trust  string     // who ran the job: claimed, approved or own
+	Strict bool       // what is undecided or suspicious does not pass
+	Spec   string     // pawl.yaml in a checkout of the branch that the pull request is for
 	Name   string     // of comment and check
 	Run    int64      // a run with a lower number does not overwrite what this one posts
 	URL    string     // where the whole report can be had; "": nowhere
@@ -66,93 +61,93 @@ func (p PostedPull) Stale() bool { return p.Comment == forge.Stale }
 // Decided reports whether the commit has the check now.
 func (p *Posted) Decided() bool { return p.Checked != "" && p.Checked != forge.Stale }
 
-// admitted is a report and what its word is worth.
+// admitted is a report, judged again, and what is said against it besides.
 type admitted struct {
-	report *result.Report
-	lane   string
-	doubts []string // reasons why a pass is no success
+	*claim.Admitted
+	refused error    // why the report is not used at all; nil: it is
+	doubts  []string // reasons why a pass is no success
 }
 
-// admit reads a report. Its rows are the report's own word: what they come to is computed anew.
-func admit(opts PostOptions) (*admitted, error) {
-	const most = 256 << 20
-	raw, err := readBounded(opts.Report, most)
+// Post judges a report again, and posts what it comes to to the pull requests that still have its
+// commit as their head. A report that is not used is a failure, which says why. A stale run writes
+// nothing.
+func Post(ctx context.Context, opts PostOptions) (*Posted, error) {
+	if !forge.IsSHA(opts.Head.SHA) {
+		return nil, fmt.Errorf("commit %q: expected a whole hash", opts.Head.SHA)
+	}
+	a, err := opts.admit(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r, err := result.Decode(raw)
+	return post(ctx, opts, a)
+}
+
+// admit judges the report by the rules of the commit at which the change left the branch that it is
+// for. Both commits are checked out into the cache, and nothing of them is built or run.
+func (opts PostOptions) admit(ctx context.Context) (*admitted, error) {
+	dir, file := filepath.Split(opts.Spec)
+	tip, ok, err := git.Head(ctx, dir)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", opts.Report, err)
-	case r.Kind != result.KindCheck:
-		return nil, fmt.Errorf("%s is the report of pawl %s: expected one of pawl check", opts.Report, r.Kind)
-	case r.Commit == nil || r.Commit.SHA != opts.Head.SHA:
-		about := "no commit"
-		if r.Commit != nil {
-			about = "commit " + r.Commit.SHA
+		return nil, err
+	case !ok:
+		return nil, &diag.Problem{
+			Pos: diag.Pos{File: opts.Spec}, Message: "expected in a git checkout of the branch that the pull request is for",
+			Hint: "the report is judged by that branch's rules; run pawl ci post in a clone of it",
 		}
-		return nil, fmt.Errorf("%s is about %.60s: expected %s. Measure the head of the pull request, and not its merge with the base", opts.Report, about, opts.Head.SHA)
 	}
-	strict := r.Outcome != nil && r.Outcome.Strict
-	r.Outcome = judge.Outcome(r)
-	r.Outcome.Strict = strict
-	made := &admitted{report: r, lane: opts.Lane}
-	if r.Commit.Dirty {
-		made.doubts = append(made.doubts, "with uncommitted changes")
-	}
-	return made, nil
-}
-
-func readBounded(file string, most int64) ([]byte, error) {
-	f, err := os.Open(file)
+	head, err := git.Checkout(ctx, dir, opts.Head.SHA)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(raw)) > most {
-		err = fmt.Errorf("%s has more than %d MiB", file, most>>20)
+	defer head.Close()
+	left, err := git.MergeBase(ctx, dir, tip.SHA, opts.Head.SHA)
+	if err != nil {
+		return nil, err
 	}
-	return raw, err
+	base, err := git.Checkout(ctx, dir, left)
+	if err != nil {
+		return nil, err
+	}
+	defer base.Close()
+	got, err := Verify(ctx, VerifyOptions{
+		Report: opts.Report, Base: base.Folder, Head: head.Folder, BaseSHA: base.SHA, HeadSHA: head.SHA, File: file, Trust: opts.Trust, Strict: opts.Strict,
+	})
+	a := &admitted{Admitted: got}
+	if problem, ok := errors.AsType[*diag.Problem](err); ok {
+		a.refused, err = problem, nil
+		a.Admitted = &claim.Admitted{Trust: claim.Trust(opts.Trust), Outcome: &result.Outcome{Result: result.Failed}}
+	}
+	if err != nil {
+		return nil, err
+	}
+	now, err := spec.LoadEarlier(opts.Spec)
+	if err != nil {
+		return nil, err
+	}
+	was, err := spec.LoadEarlier(filepath.Join(base.Folder, file))
+	if err == nil && len(claim.Differences(now, was)) > 0 {
+		a.doubts = append(a.doubts, "by rules that the branch has changed since: merge it, and measure again")
+	}
+	return a, nil
 }
 
 // trust says in words who ran it.
 func (a *admitted) trust() string {
-	who := map[string]string{
-		postClaimed: "claimed by the pull request's own job", postApproved: "measured in the approved lane", postOwn: "measured on the repository's own branch",
-	}[a.lane]
-	return strings.Join(append([]string{who}, a.doubts...), ", ")
+	return strings.Join(append([]string{a.Trust.Words()}, a.doubts...), ", ")
 }
 
 // vouched reports whether somebody other than the pull request vouches for the numbers.
-func (a *admitted) vouched() bool { return a.lane != postClaimed && len(a.doubts) == 0 }
+func (a *admitted) vouched() bool { return a.Trust != claim.Claimed && len(a.doubts) == 0 }
 
 func (a *admitted) conclusion() forge.Conclusion {
-	switch {
-	case !a.report.Passes():
-		return forge.Failure
-	case a.vouched() && a.report.Outcome.Result == result.Passed:
-		return forge.Success
+	if said := forge.Conclusion(a.Conclusion()); said != forge.Success || a.vouched() {
+		return said
 	}
 	return forge.Neutral
 }
 
-// Post posts a report to the pull requests that still have its commit as their head. A stale run writes
-// nothing.
-func Post(ctx context.Context, opts PostOptions) (*Posted, error) {
-	if opts.Lane == "" {
-		opts.Lane = postClaimed
-	}
-	switch {
-	case !slices.Contains(PostLanes, opts.Lane):
-		return nil, fmt.Errorf("lane %q: expected one of %s", opts.Lane, strings.Join(PostLanes, ", "))
-	case !forge.IsSHA(opts.Head.SHA):
-		return nil, fmt.Errorf("commit %q: expected a whole hash", opts.Head.SHA)
-	}
-	a, err := admit(opts)
-	if err != nil {
-		return nil, err
-	}
+func post(ctx context.Context, opts PostOptions, a *admitted) (*Posted, error) {
 	if opts.DryRun {
 		return describe(ctx, opts, a, localSource), nil
 	}
@@ -174,8 +169,8 @@ func Post(ctx context.Context, opts PostOptions) (*Posted, error) {
 
 // look finds out what the pull requests themselves say against a success.
 func (a *admitted) look(ctx context.Context, at forge.Forge, pulls []forge.Pull) {
-	if a.lane == postOwn && len(pulls) > 0 && !slices.ContainsFunc(pulls, func(p forge.Pull) bool { return p.OwnHead }) {
-		a.lane = postClaimed
+	if a.Trust == claim.Own && len(pulls) > 0 && !slices.ContainsFunc(pulls, func(p forge.Pull) bool { return p.OwnHead }) {
+		a.Trust = claim.Claimed
 	}
 	for _, p := range pulls {
 		files, err := at.Files(ctx, p.Number)
@@ -206,12 +201,22 @@ func isWorkflow(file string) bool {
 func describe(ctx context.Context, opts PostOptions, a *admitted, source sourceReader) *Posted {
 	trust := a.trust()
 	words := report.CommentOptions{Trust: strings.ToUpper(trust[:1]) + trust[1:], Claimed: !a.vouched(), URL: linkable(opts.URL)}
-	notes, unannotated := annotate(ctx, opts, a.report, source)
-	plain := report.CommentOf(a.report, report.CommentOptions{}).Plain()
-	if !a.vouched() {
-		plain = words.Trust + ": " + strings.ToLower(plain[:1]) + plain[1:]
+	said := report.Refusal(a.refused, words)
+	var notes []forge.Annotation
+	var unannotated error
+	if a.refused == nil {
+		for _, c := range a.Contradictions {
+			words.Against = append(words.Against, c.String())
+		}
+		words.Rules = a.Loosened
+		said = report.CommentOf(a.Report, words)
+		notes, unannotated = annotate(ctx, opts, a.Report, source)
 	}
-	comment := report.Comment(a.report, words)
+	plain := said.Plain()
+	if !a.vouched() {
+		plain = words.Trust + ": " + strings.TrimPrefix(strings.ToLower(plain[:1])+plain[1:], "claimed: ")
+	}
+	comment := render.Comment(said)
 	return &Posted{Comment: comment, Check: forge.Check{
 		Name: opts.Name, SHA: opts.Head.SHA, Run: opts.Run, Conclusion: a.conclusion(), Title: plain, Summary: comment, URL: words.URL, Annotations: notes,
 	}, Unannotated: unannotated}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,6 +26,19 @@ type sourceReader func(ctx context.Context, root, file string) ([]byte, error)
 func localSource(_ context.Context, root, file string) ([]byte, error) {
 	const most = 8 << 20
 	return readBounded(filepath.Join(root, filepath.FromSlash(file)), most)
+}
+
+func readBounded(file string, most int64) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(raw)) > most {
+		err = fmt.Errorf("%s has more than %d MiB", file, most>>20)
+	}
+	return raw, err
 }
 
 var levels = map[view.Tone]forge.Level{view.Bad: forge.Fail, view.Unsure: forge.Warn, view.Plain: forge.Notice}

@@ -94,7 +94,7 @@ func inputs(ctx context.Context, root, file string) (counts func(string) bool, w
 	described = filepath.ToSlash(described)
 	loaded, err := spec.Load(file)
 	if err != nil {
-		return anyCode, described + " cannot be read, so every source counts", nil //nolint:nilerr // the check will say what is wrong with it
+		return anyCode, described + " cannot be read, so every source counts", nil // the check will say what is wrong with it
 	}
 	tracked, err := git.Files(ctx, root)
 	if err != nil {

@@ -15,6 +15,11 @@ func loosened(base, head *spec.Spec) []string {
 	if head == nil {
 		return []string{"the change's pawl.yaml cannot be read"}
 	}
+	return Differences(base, head)
+}
+
+// Differences names the rules that differ from one pawl.yaml to another.
+func Differences(base, head *spec.Spec) []string {
 	var out []string
 	note := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, rule := range []struct {

@@ -20,14 +20,17 @@ place, a check of the commit with annotations beside the kernels (a commit statu
 GitLab and Gitea), and the job's summary. It posts only while the commit is the pull
 request's head; what a newer run has posted stays.
 
+It runs in a checkout of the branch that the pull request is for, and judges the
+report again by that branch's rules, from the samples (see pawl ci verify).
+
 In a job of GitHub Actions, Gitea Actions or GitLab CI the options have their values
 from the environment. The token is in PAWL_FORGE_TOKEN, or in GITHUB_TOKEN,
 GITLAB_TOKEN or GITEA_TOKEN; a GitHub App is in PAWL_APP_ID and PAWL_APP_KEY (PEM).
 
 The check says success only for what somebody other than the pull request measured:
-  --lane claimed    the pull request's own job ran it: failure or neutral
-  --lane approved   a workflow of the default branch, for a commit that was approved
-  --lane own        a branch of the repository itself`
+  --trust claimed    the pull request's own job ran it: failure or neutral
+  --trust approved   a workflow of the default branch, for a commit that was approved
+  --trust own        a branch of the repository itself`
 
 // ciPostOptions are the options of pawl ci post.
 type ciPostOptions struct {
@@ -42,8 +45,9 @@ func (o *ciPostOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Forge.Login, "as", "", "login that the token belongs to (default: ask the forge)")
 	f.StringVar(&o.Head.SHA, "sha", "", "commit that was measured")
 	f.StringVar(&o.Head.Repo, "head-repo", "", "repository that the commit is from, owner/name (default: any)")
-	f.StringVar(&o.Report, "report", "", "report.json of the check (required)")
-	f.StringVar(&o.Lane, "lane", "claimed", "who ran the check: claimed, approved or own")
+	f.StringVar(&o.Report, "report", "", "report.json of the check, or the folder or zip that it lies in (required)")
+	f.StringVar(&o.Trust, "trust", "claimed", "who ran the check: claimed, approved or own")
+	f.BoolVar(&o.Strict, "strict", false, "fail when something is undecided or suspicious")
 	f.StringVar(&o.Name, "name", "pawl", "name of comment and check; give every one of several checks another")
 	f.Int64Var(&o.Run, "run", 0, "number of the run: a lower one does not overwrite a higher one")
 	f.StringVar(&o.URL, "url", "", "address of the whole report, for a link")
@@ -56,7 +60,7 @@ func newCIPost(e *env) *cobra.Command {
 	opts := &ciPostOptions{}
 	return withFlags(&cobra.Command{
 		Use: "post --report report.json", Short: "post a check's result to a pull request", Long: ciPostHelp,
-		Example: "  pawl ci post --report report.json --lane claimed\n  pawl ci post --forge gitlab --repo group/kernels --sha $CI_COMMIT_SHA --report report.json --dry-run",
+		Example: "  pawl ci post --report report.json --trust claimed\n  pawl ci post --forge gitlab --repo group/kernels --sha $CI_COMMIT_SHA --report report.json --dry-run",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runCIPost(cmd.Context(), e, opts) },
 	}, opts)
@@ -85,8 +89,8 @@ func runCIPost(ctx context.Context, e *env, opts *ciPostOptions) error {
 		return usage("name the forge: --forge github, gitlab or gitea")
 	}
 	if made.Spec = opts.file; made.Spec == "" {
-		if found, err := spec.Find("."); err == nil {
-			made.Spec = found
+		if made.Spec, err = spec.Find("."); err != nil {
+			return err
 		}
 	}
 	posted, err := ci.Post(ctx, made)

@@ -20,6 +20,9 @@ type CommentOptions struct {
 	Trust   string // who ran it, and what their word is worth
 	Claimed bool   // a pass is only claimed
 	URL     string // of the whole report; "": nobody can open it
+
+	Against []string // claims of the report that do not hold
+	Rules   []string // rules that the change would alter, and that were not used
 }
 
 // Comment renders a check for those who review the change: what a forge shows below a pull request.
@@ -40,11 +43,42 @@ func CommentOf(r *result.Report, opts CommentOptions) view.Comment {
 	scale := chartOf(gateOf(r))
 	c := view.Comment{Axis: scale.axis(), Trust: trustLine(r, opts), Next: commands(alert)}
 	c.Mark, c.Bold, c.Verdict = sentence(r, rows, opts.Claimed)
+	if len(opts.Against) > 0 {
+		c.Mark, c.Bold, c.Verdict = "❌", "The report contradicts itself", ". By its samples: "+strings.ToLower(c.Bold[:1])+c.Bold[1:]+c.Verdict
+		c.Reason = opts.Against[0]
+	}
 	shown := min(mostAttention, len(alert))
 	c.Rows = each(alert[:shown], scale.row)
 	rest := slices.Concat(alert[shown:], calmRows(rows, alert))
-	c.Folds = slices.DeleteFunc([]view.Fold{restFold(rest, rows, shown > 0, scale), reasonFold(alert), doubtFold(r)}, func(f view.Fold) bool { return f.Title == "" })
+	c.Folds = slices.DeleteFunc([]view.Fold{
+		quoted(opts.Against, "claim that does not hold", "claims that do not hold"), quoted(opts.Rules, "rule that this change would alter", "rules that this change would alter"),
+		restFold(rest, rows, shown > 0, scale), reasonFold(alert), doubtFold(r),
+	}, func(f view.Fold) bool { return f.Title == "" })
 	return c
+}
+
+// Refusal returns what a comment says of a report that is not used.
+func Refusal(why error, opts CommentOptions) view.Comment {
+	c := view.Comment{Mark: "❌", Bold: "The report is not used", Verdict: ".", Trust: []view.Phrase{{Own: opts.Trust}}}
+	if opts.URL != "" {
+		c.Trust = append(c.Trust, view.Phrase{Own: "the run", URL: opts.URL})
+	}
+	if why != nil {
+		c.Reason = why.Error()
+	}
+	return c
+}
+
+// quoted is a fold of somebody else's words.
+func quoted(texts []string, one, many string) view.Fold {
+	if len(texts) == 0 {
+		return view.Fold{}
+	}
+	f := view.Fold{Title: unit.Plural(len(texts), one, many), Noun: one, Left: max(0, len(texts)-mostDoubts)}
+	for _, text := range texts[:len(texts)-f.Left] {
+		f.Items = append(f.Items, view.FoldItem{Phrase: view.Phrase{Quoted: text}})
+	}
+	return f
 }
 
 // needs orders the sections of rows that need attention.

@@ -17,6 +17,7 @@ const mostComment = 60_000
 func Comment(c view.Comment) string {
 	d := &comment{}
 	d.line(c.Mark + " **" + c.Bold + "**" + c.Verdict)
+	d.line(code(c.Reason, 300))
 	d.table(c.Axis, c.Rows)
 	end := &comment{}
 	end.line(phrases(c.Trust))

@@ -11,6 +11,7 @@ type Comment struct {
 	Mark    string // stands before the sentence
 	Bold    string // its beginning
 	Verdict string // its end
+	Reason  string // somebody else's words: why the report does not count
 	Axis    string // of the charts
 	Rows    []CommentRow
 	Folds   []Fold
