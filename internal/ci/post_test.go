@@ -2,6 +2,7 @@ package ci
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"pawl/internal/claim"
 	"pawl/internal/forge"
+	"pawl/internal/judge"
 	"pawl/internal/result"
 )
 
@@ -147,59 +150,63 @@ func checkReport(verdict result.Verdict, change float64) *result.Report {
 	}
 }
 
-func (h *hub) options(t *testing.T, r *result.Report) PostOptions {
+func (h *hub) options(t *testing.T) PostOptions {
 	t.Helper()
-	raw, err := r.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "report.json")
-	if err := os.WriteFile(file, raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
 	return PostOptions{
 		Forge: forge.Options{Kind: forge.GitHub, URL: h.URL, Repo: "o/r", Token: postToken}, Head: forge.Head{SHA: measuredSHA, Repo: "fork/r"},
-		Report: file, Name: "pawl", Run: 3, Spec: baseCheckout(t),
+		Name: "pawl", Run: 3, Spec: baseCheckout(t),
 	}
 }
+
+// vouching is a report as claim admits it.
+func vouching(r *result.Report, trust claim.Trust) *admitted {
+	r.Outcome = judge.Outcome(r)
+	return &admitted{Admitted: &claim.Admitted{Report: r, Outcome: r.Outcome, Trust: trust}}
+}
+
+func claimed(r *result.Report) *admitted { return vouching(r, claim.Claimed) }
 
 // A pass is a success only where somebody other than the pull request vouches for it.
 func TestPostConclusion(t *testing.T) {
 	slower, kept, unsure := checkReport(result.Regression, 0.052), checkReport(result.Maintained, 0.001), checkReport(result.Inconclusive, 0.02)
-	forged := checkReport(result.Regression, 0.052)
-	forged.Outcome = &result.Outcome{Result: result.Passed}
-	dirty := checkReport(result.Maintained, 0)
-	dirty.Commit.Dirty = true
-	strict := checkReport(result.Inconclusive, 0.02)
-	strict.Outcome = &result.Outcome{Result: result.Passed, Strict: true}
+	strict := vouching(checkReport(result.Inconclusive, 0.02), claim.Approved)
+	strict.Outcome.Strict = true
+	forged := vouching(checkReport(result.Maintained, 0.001), claim.Approved)
+	forged.Outcome.Result = result.Failed
+	forged.Contradictions = []claim.Contradiction{{Row: "scale/small", What: "the report contradicts its own samples", Claim: "`maintained` @all", Found: "regression"}}
+	unused := vouching(checkReport(result.Maintained, 0), claim.Approved)
+	unused.Outcome.Result, unused.refused = result.Failed, errors.New("report.zip: <b>the name leaves the folder")
+	old := vouching(checkReport(result.Maintained, 0.001), claim.Approved)
+	old.doubts = []string{"by rules that the branch has changed since"}
 	for name, c := range map[string]struct {
-		report *result.Report
-		lane   string
+		report *admitted
 		hub    func(*hub)
 		want   forge.Conclusion
 		title  string
+		shows  string
 	}{
-		"claimed pass":       {kept, "", nil, forge.Neutral, "Claimed by the pull request's own job: no config is slower"},
-		"claimed regression": {slower, "claimed", nil, forge.Failure, "Claimed by the pull request's own job: 1 of 1 config is slower"},
-		"approved pass":      {kept, "approved", nil, forge.Success, "No config is slower"},
-		"approved slower":    {slower, "approved", nil, forge.Failure, "1 of 1 config is slower"},
-		"approved undecided": {unsure, "approved", nil, forge.Neutral, "1 of 1 config is undecided"},
-		"strict undecided":   {strict, "approved", nil, forge.Failure, "1 of 1 config is undecided"},
-		"forged outcome":     {forged, "approved", nil, forge.Failure, "1 of 1 config is slower"},
-		"dirty":              {dirty, "approved", nil, forge.Neutral, "Measured in the approved lane, with uncommitted changes: no config"},
-		"own":                {kept, "own", func(h *hub) { h.pulls[7] = "o/r" }, forge.Success, "No config is slower"},
-		"own, but a fork's":  {kept, "own", nil, forge.Neutral, "Claimed by the pull request's own job"},
-		"changed workflow":   {kept, "approved", func(h *hub) { h.files = append(h.files, ".github/workflows/pawl.yml") }, forge.Neutral, "Measured in the approved lane, and the pull request changes a workflow"},
-		"changed action":     {kept, "approved", func(h *hub) { h.files = append(h.files, "tools/gpu/action.yml") }, forge.Neutral, "Measured in the approved lane, and the pull request changes a workflow"},
+		"claimed pass":       {claimed(kept), nil, forge.Neutral, "Claimed by the pull request's own job: no config is slower", ""},
+		"claimed regression": {claimed(slower), nil, forge.Failure, "Claimed by the pull request's own job: 1 of 1 config is slower", ""},
+		"approved pass":      {vouching(kept, claim.Approved), nil, forge.Success, "No config is slower", ""},
+		"approved slower":    {vouching(slower, claim.Approved), nil, forge.Failure, "1 of 1 config is slower", ""},
+		"approved undecided": {vouching(unsure, claim.Approved), nil, forge.Neutral, "1 of 1 config is undecided", ""},
+		"strict undecided":   {strict, nil, forge.Failure, "1 of 1 config is undecided", ""},
+		"forged":             {forged, nil, forge.Failure, "The report contradicts itself. By its samples: no config is slower", "`scale/small: the report contradicts its own samples: it claims ˋmaintainedˋ @all, but it is regression`"},
+		"not used":           {unused, nil, forge.Failure, "The report is not used.", "`report.zip: <b>the name leaves the folder`"},
+		"older rules":        {old, nil, forge.Neutral, "Measured in the approved lane, by rules that the branch has changed since: no config", ""},
+		"own":                {vouching(kept, claim.Own), func(h *hub) { h.pulls[7] = "o/r" }, forge.Success, "No config is slower", ""},
+		"own, but a fork's":  {vouching(kept, claim.Own), nil, forge.Neutral, "Claimed by the pull request's own job", ""},
+		"changed workflow":   {vouching(kept, claim.Approved), func(h *hub) { h.files = append(h.files, ".github/workflows/pawl.yml") }, forge.Neutral, "Measured in the approved lane, and the pull request changes a workflow", ""},
+		"changed action":     {vouching(kept, claim.Approved), func(h *hub) { h.files = append(h.files, "tools/gpu/action.yml") }, forge.Neutral, "Measured in the approved lane, and the pull request changes a workflow", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t)
-			opts := h.options(t, c.report)
-			if opts.Lane = c.lane; c.hub != nil {
+			opts := h.options(t)
+			if c.hub != nil {
 				c.hub(h)
 				opts.Head.Repo = h.pulls[7]
 			}
-			posted, err := Post(t.Context(), opts)
+			posted, err := post(t.Context(), opts, c.report)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,6 +220,9 @@ func TestPostConclusion(t *testing.T) {
 			if len(h.comments) != 1 || !strings.HasSuffix(h.comments[7], posted.Comment) {
 				t.Errorf("comments: %v", h.comments)
 			}
+			if !strings.Contains(h.comments[7], c.shows) {
+				t.Errorf("the comment does not show %s:\n%s", c.shows, h.comments[7])
+			}
 			if c.want != forge.Success && strings.Contains(h.comments[7], "✅") {
 				t.Errorf("the comment looks like a success:\n%s", h.comments[7])
 			}
@@ -220,39 +230,22 @@ func TestPostConclusion(t *testing.T) {
 	}
 }
 
-// What is not about this commit, or no longer, writes nothing.
-func TestPostRefuses(t *testing.T) {
-	other := checkReport(result.Maintained, 0)
-	other.Commit.SHA = newerSHA
-	bench := checkReport(result.Maintained, 0)
-	bench.Kind = result.KindBench
-	for name, c := range map[string]struct {
-		report *result.Report
-		change func(*hub, *PostOptions)
-		want   string // of the error; "": none
-	}{
-		"another commit":     {other, nil, "is about commit " + newerSHA},
-		"a bench":            {bench, nil, "expected one of pawl check"},
-		"a lane":             {checkReport(result.Maintained, 0), func(_ *hub, o *PostOptions) { o.Lane = "trusted" }, "claimed, approved, own"},
-		"a short hash":       {checkReport(result.Maintained, 0), func(_ *hub, o *PostOptions) { o.Head.SHA = "0123456" }, "whole hash"},
-		"a newer push":       {checkReport(result.Maintained, 0), func(h *hub, _ *PostOptions) { h.head = newerSHA }, ""},
-		"another repository": {checkReport(result.Maintained, 0), func(_ *hub, o *PostOptions) { o.Head.Repo = "someone/else" }, ""},
-		"a newer run": {checkReport(result.Maintained, 0), func(h *hub, _ *PostOptions) {
+// A stale run writes nothing.
+func TestPostStale(t *testing.T) {
+	for name, change := range map[string]func(*hub, *PostOptions){
+		"a newer push":       func(h *hub, _ *PostOptions) { h.head = newerSHA },
+		"another repository": func(_ *hub, o *PostOptions) { o.Head.Repo = "someone/else" },
+		"a newer run": func(h *hub, _ *PostOptions) {
 			h.comments[7] = "<!-- pawl:pawl sha=" + measuredSHA + " run=4 -->\nnewer\n"
-		}, ""},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHub(t)
-			opts := h.options(t, c.report)
-			if c.change != nil {
-				c.change(h, &opts)
-			}
-			posted, err := Post(t.Context(), opts)
-			if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), postToken)) {
-				t.Errorf("error %v", err)
-			}
-			if len(h.written) > 0 || posted != nil && posted.Decided() {
-				t.Errorf("written: %v", h.written)
+			opts := h.options(t)
+			change(h, &opts)
+			posted, err := post(t.Context(), opts, claimed(checkReport(result.Maintained, 0)))
+			if err != nil || len(h.written) > 0 || posted.Decided() {
+				t.Errorf("%v, written: %v", err, h.written)
 			}
 		})
 	}
@@ -264,7 +257,7 @@ func TestPostSharedHead(t *testing.T) {
 	h := newHub(t)
 	h.pulls[8] = "fork/r"
 	h.pulls[9] = "another/r"
-	if _, err := Post(t.Context(), h.options(t, checkReport(result.Maintained, 0))); err != nil {
+	if _, err := post(t.Context(), h.options(t), claimed(checkReport(result.Maintained, 0))); err != nil {
 		t.Fatal(err)
 	}
 	if len(h.comments) != 2 || h.comments[9] != "" || len(h.checks) != 1 {
@@ -272,9 +265,9 @@ func TestPostSharedHead(t *testing.T) {
 	}
 	h = newHub(t)
 	h.pulls = nil
-	opts := h.options(t, checkReport(result.Maintained, 0))
+	opts := h.options(t)
 	opts.Queue = true
-	if _, err := Post(t.Context(), opts); err != nil || len(h.checks) != 1 || len(h.comments) != 0 {
+	if _, err := post(t.Context(), opts, claimed(checkReport(result.Maintained, 0))); err != nil || len(h.checks) != 1 || len(h.comments) != 0 {
 		t.Errorf("queue: %v, %d checks", err, len(h.checks))
 	}
 }
@@ -286,10 +279,10 @@ func TestPostAnnotations(t *testing.T) {
 	invented := *r.Rows[0]
 	invented.Kernel = "../../etc/passwd"
 	r.Rows = append(r.Rows, &invented)
-	opts := h.options(t, r)
+	opts := h.options(t)
 	dir := t.TempDir()
 	opts.Summary, opts.CodeQuality = filepath.Join(dir, "summary.md"), filepath.Join(dir, "quality.json")
-	posted, err := Post(t.Context(), opts)
+	posted, err := post(t.Context(), opts, claimed(r))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,11 +311,11 @@ func TestPostAnnotations(t *testing.T) {
 // Without the places of kernels there are no annotations, but the result is posted.
 func TestPostWithoutSpec(t *testing.T) {
 	h := newHub(t)
-	opts := h.options(t, checkReport(result.Regression, 0.052))
+	opts := h.options(t)
 	if err := os.WriteFile(opts.Spec, []byte("kernels: ["), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	posted, err := Post(t.Context(), opts)
+	posted, err := post(t.Context(), opts, claimed(checkReport(result.Regression, 0.052)))
 	if err != nil || posted.Unannotated == nil || len(h.checks) != 1 || h.checks[0]["conclusion"] != "failure" {
 		t.Errorf("%v, %+v", err, posted)
 	}
@@ -330,9 +323,9 @@ func TestPostWithoutSpec(t *testing.T) {
 
 func TestPostDryRun(t *testing.T) {
 	h := newHub(t)
-	opts := h.options(t, checkReport(result.Regression, 0.052))
+	opts := h.options(t)
 	opts.DryRun, opts.Forge.Token, opts.Summary = true, "", filepath.Join(t.TempDir(), "summary.md")
-	posted, err := Post(t.Context(), opts)
+	posted, err := post(t.Context(), opts, claimed(checkReport(result.Regression, 0.052)))
 	if err != nil || len(h.written) > 0 {
 		t.Fatal(err, h.written)
 	}
