@@ -30,37 +30,46 @@ const (
 	hidingMost    = 240    // most rounds that are made for this
 	hidingFewest  = 60     // fewest rounds of a match that decide anything
 	freshFewest   = 20     // the same for rounds with wholly new data, of which there are fewer
+	farSlower     = 1.5    // claims of so many times another version's are not compared with its
 )
+
+// farther reports whether a version claims so much more than another that hiding gains it nothing.
+// On a busy machine its launches are also interrupted more often than the other's, in proportion to
+// their time, and so exceed their claims in most rounds.
+func farther(mine, others float64) bool { return mine > farSlower*others }
 
 // Hides compares the time of a launch beyond its claim with that of other versions. It returns the
 // median seconds that are hidden, whichever version it is compared with, 0 if none are, and whether
 // further rounds could decide. A version without such readings is not used.
 func Hides(c *result.ClockCheck, others ...*result.ClockCheck) (seconds float64, open bool) {
-	return least(others, func(o *result.ClockCheck) []float64 { return o.Beyond }, c.Beyond, allowance(hidingPart, c.ClaimedS, c.CachesS))
+	return least(c, others, func(o *result.ClockCheck) []float64 { return o.Beyond }, allowance(hidingPart, c.ClaimedS, c.CachesS))
 }
 
 // HasHelp does the same for CPU time beyond that of the threads that are timed.
 func HasHelp(c *result.ClockCheck, others ...*result.ClockCheck) (seconds float64, open bool) {
-	return least(others, func(o *result.ClockCheck) []float64 { return o.Helped }, c.Helped, allowance(helpedPart, c.ClaimedS, c.CachesS))
+	return least(c, others, func(o *result.ClockCheck) []float64 { return o.Helped }, allowance(helpedPart, c.ClaimedS, c.CachesS))
 }
 
 // HasCompany does the same for threads that work while nothing is launched.
 func HasCompany(c *result.ClockCheck, others ...*result.ClockCheck) (threads float64, open bool) {
-	return least(others, func(o *result.ClockCheck) []float64 { return o.Beside }, c.Beside, besideLeast)
+	return least(c, others, func(o *result.ClockCheck) []float64 { return o.Beside }, besideLeast)
 }
 
 // allowance returns how many seconds a launch with this claim may take longer in any round.
 func allowance(part, claimed, caches float64) float64 { return max(hidingLeast, part*claimed) + caches }
 
-// least compares values with each of the others and returns the smallest difference: one version
-// with the same readings clears a candidate.
-func least(others []*result.ClockCheck, readings func(*result.ClockCheck) []float64, mine []float64, allowed float64) (more float64, open bool) {
+// least compares readings with those of each of the others and returns the smallest difference: one
+// version with the same readings clears a candidate, and so does one that is far faster.
+func least(c *result.ClockCheck, others []*result.ClockCheck, readings func(*result.ClockCheck) []float64, allowed float64) (more float64, open bool) {
 	more, open = math.Inf(1), false
 	for _, o := range others {
 		if len(readings(o)) == 0 {
 			continue
 		}
-		by, undecided := inSequence(mine, readings(o), allowed)
+		if farther(c.ClaimedS, o.ClaimedS) {
+			return 0, false
+		}
+		by, undecided := inSequence(readings(c), readings(o), allowed)
 		if by == 0 && !undecided {
 			return 0, false
 		}

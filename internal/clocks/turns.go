@@ -47,6 +47,9 @@ func leastOf(c *result.TurnClocks, others []*result.TurnClocks, readings func(*r
 	more := math.Inf(1)
 	for _, o := range others {
 		if c != nil && o != nil && len(readings(o)) > 0 {
+			if farther(median(c), median(o)) {
+				return 0
+			}
 			more = min(more, inMost(claims(c.Claimed, o.Claimed), c.Fresh, readings(c), readings(o), allowed))
 		}
 	}

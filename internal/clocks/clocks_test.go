@@ -1,0 +1,35 @@
+package clocks
+
+import (
+	"slices"
+	"testing"
+
+	"pawl/internal/result"
+)
+
+// On a busy machine, launches that take twenty times as long are interrupted twenty times as often.
+// That is no reason to accuse them, and hiding would gain them nothing. A version that claims as much
+// as the other, or less, and takes as much longer, hides it.
+func TestFarSlowerIsNotCompared(t *testing.T) {
+	const rounds = 200
+	for claimed, accused := range map[float64]bool{500e-6: false, 40e-6: false, 26e-6: true, 20e-6: true} {
+		fill := func(v float64) []float64 { return slices.Repeat([]float64{v}, rounds) }
+		over := fill(0.4 * claimed)
+		mine := &result.ClockCheck{ClaimedS: claimed, Beyond: over, Helped: over, Beside: fill(0.5)}
+		others := &result.ClockCheck{ClaimedS: 25e-6, Beyond: fill(1e-6), Helped: fill(1e-6), Beside: fill(0)}
+		hidden, open := Hides(mine, others)
+		helped, _ := HasHelp(mine, others)
+		company, _ := HasCompany(mine, others)
+		if (hidden > 0) != accused || (helped > 0) != accused || (company > 0) != accused || open {
+			t.Errorf("a claim of %g beside 25 µs: hides %g, helped %g, company %g, open %v", claimed, hidden, helped, company, open)
+		}
+		inTurns := &result.TurnClocks{Claimed: fill(claimed), Beyond: over, Helped: over, Beside: fill(0.5)}
+		besideIt := &result.TurnClocks{Claimed: fill(25e-6), Beyond: fill(1e-6), Helped: fill(1e-6), Beside: fill(0)}
+		hidden, _ = HidesInTurns(inTurns, besideIt)
+		helped, _ = HasHelpInTurns(inTurns, besideIt)
+		company = HasCompanyInTurns(inTurns, besideIt)
+		if (hidden > 0) != accused || (helped > 0) != accused || (company > 0) != accused {
+			t.Errorf("in turns, a claim of %g beside 25 µs: hides %g, helped %g, company %g", claimed, hidden, helped, company)
+		}
+	}
+}
