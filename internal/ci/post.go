@@ -84,24 +84,24 @@ func Post(ctx context.Context, opts PostOptions) (*Posted, error) {
 
 // admit judges the report by the rules of the commit at which the change left the branch that it is
 // for. Both commits are checked out into the cache, and nothing of them is built or run.
-func (opts PostOptions) admit(ctx context.Context) (*admitted, error) {
-	dir, file := filepath.Split(opts.Spec)
+func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
+	dir, file := filepath.Split(o.Spec)
 	tip, ok, err := git.Head(ctx, dir)
 	switch {
 	case err != nil:
 		return nil, err
 	case !ok:
 		return nil, &diag.Problem{
-			Pos: diag.Pos{File: opts.Spec}, Message: "expected in a git checkout of the branch that the pull request is for",
+			Pos: diag.Pos{File: o.Spec}, Message: "expected in a git checkout of the branch that the pull request is for",
 			Hint: "the report is judged by that branch's rules; run pawl ci post in a clone of it",
 		}
 	}
-	head, err := git.Checkout(ctx, dir, opts.Head.SHA)
+	head, err := git.Checkout(ctx, dir, o.Head.SHA)
 	if err != nil {
 		return nil, err
 	}
 	defer head.Close()
-	left, err := git.MergeBase(ctx, dir, tip.SHA, opts.Head.SHA)
+	left, err := git.MergeBase(ctx, dir, tip.SHA, o.Head.SHA)
 	if err != nil {
 		return nil, err
 	}
@@ -111,17 +111,17 @@ func (opts PostOptions) admit(ctx context.Context) (*admitted, error) {
 	}
 	defer base.Close()
 	got, err := Verify(ctx, VerifyOptions{
-		Report: opts.Report, Base: base.Folder, Head: head.Folder, BaseSHA: base.SHA, HeadSHA: head.SHA, File: file, Trust: opts.Trust, Strict: opts.Strict,
+		Report: o.Report, Base: base.Folder, Head: head.Folder, BaseSHA: base.SHA, HeadSHA: head.SHA, File: file, Trust: o.Trust, Strict: o.Strict,
 	})
 	a := &admitted{Admitted: got}
 	if problem, ok := errors.AsType[*diag.Problem](err); ok {
 		a.refused, err = problem, nil
-		a.Admitted = &claim.Admitted{Trust: claim.Trust(opts.Trust), Outcome: &result.Outcome{Result: result.Failed}}
+		a.Admitted = &claim.Admitted{Trust: claim.Trust(o.Trust), Outcome: &result.Outcome{Result: result.Failed}}
 	}
 	if err != nil {
 		return nil, err
 	}
-	now, err := spec.LoadEarlier(opts.Spec)
+	now, err := spec.LoadEarlier(o.Spec)
 	if err != nil {
 		return nil, err
 	}
