@@ -18,11 +18,12 @@ import (
 // exam holds everything needed to know a row's right answers.
 type exam struct {
 	lab.Exam
-	varies   bool   // the kernel may return different bits each time
-	whose    string // the oracle's owner, where the oracle is the base's
-	byChange bool   // the oracle is the change's own, since the base's cannot be asked
-	unasked  error  // why the base's oracle cannot be asked about the candidate's arguments
-	err      error  // why there are no answers
+	varies   bool             // the kernel may return different bits each time
+	whose    string           // the oracle's owner, where the oracle is the base's
+	byChange bool             // the oracle is the change's own, since the base's cannot be asked
+	unasked  error            // why the base's oracle cannot be asked about the candidate's arguments
+	err      error            // why there are no answers
+	near     []*spec.Instance // neighbours of its size that are examined; nil: not chosen yet
 	notes    []result.Warning
 }
 

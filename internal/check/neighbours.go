@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"time"
 
 	"pawl/internal/lab"
@@ -12,29 +14,66 @@ import (
 	"pawl/internal/verify"
 )
 
-const (
-	besideSpan = 3 * time.Second // for the neighbours of a kernel's first config,
-	besideMore = time.Second     // after this long, one neighbour of each other config is enough
-)
+// besideSpan is how long the neighbours of one config are examined; one always is.
+const besideSpan = 3 * time.Second
+
+// nearby shares the neighbours of a kernel out among its configs: each config has one at least, and
+// each variable grows in one of them.
+type nearby struct {
+	lock  sync.Mutex
+	left  int             // configs that have not begun
+	grown map[string]bool // variables
+}
+
+// begin says that a config is examined.
+func (n *nearby) begin() {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	n.left = max(0, n.left-1) // some are examined twice
+}
+
+// share returns the neighbours that a config examines, in random order.
+func (n *nearby) share(here *spec.Instance) []*spec.Instance {
+	near := verify.Neighbours(here)
+	rand.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	fresh := slices.DeleteFunc(slices.Clone(near), func(next *spec.Instance) bool { return n.grown[grown(here, next)] })
+	if most := max(1, len(fresh)-n.left); len(fresh) > 0 {
+		near = fresh[:min(most, len(fresh))]
+	} else {
+		near = near[:min(1, len(near))]
+	}
+	for _, next := range near {
+		n.grown[grown(here, next)] = true
+	}
+	return near
+}
+
+// grown returns the variable in which an instance is larger than another.
+func grown(here, next *spec.Instance) string {
+	for i, v := range here.Config.Vars {
+		if v.Value != next.Config.Vars[i].Value {
+			return v.Name
+		}
+	}
+	return ""
+}
 
 // beside finds out whether the kernel is as right and as fast at the sizes next to its own. A size
 // that it cannot run at all is not a finding: failed then says why. A forged answer is an error.
 func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, here *spec.Instance, seed uint64) (found []result.Finding, failed, err error) {
-	near := verify.Neighbours(here)
-	if len(near) == 0 {
+	if x.near == nil { // else it is examined again, with the same
+		x.near = room.near[here.Variant.Kernel.Name].share(here)
+	}
+	if len(x.near) == 0 {
 		return nil, nil, nil
 	}
-	rand.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
 	began := time.Now()
-	enough := besideSpan
-	if room.beside > 0 {
-		enough = besideMore
-	}
-	defer func() { room.beside += time.Since(began) }()
 	var seconds float64
 	room.device.Alone(func() { seconds, err = bench.Quick(ctx) })
-	for i, next := range near {
-		if err != nil || i > 0 && room.beside+time.Since(began) > enough {
+	for i, next := range x.near {
+		if err != nil || i > 0 && time.Since(began) > besideSpan {
 			break
 		}
 		if found, err = x.besideAt(ctx, room, bench, next, seconds, seed); found != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"pawl/internal/lab"
 	"pawl/internal/result"
@@ -65,6 +64,14 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 // may be the reason, is examined again alone.
 func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int, examine func(context.Context, *verified, *examRoom)) {
 	device := &lab.SharedDevice{}
+	near := map[string]*nearby{}
+	for _, v := range rows {
+		name := v.candidate.Variant.Kernel.Name
+		if near[name] == nil {
+			near[name] = &nearby{grown: map[string]bool{}}
+		}
+		near[name].left++
+	}
 	var begun atomic.Int64
 	all := func(some []*verified, room *examRoom) {
 		for _, v := range some {
@@ -73,6 +80,7 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 			}
 			done := min(int(begun.Add(1)), len(rows)) - 1
 			c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: done, Total: len(rows)})
+			near[v.candidate.Variant.Kernel.Name].begin()
 			examine(ctx, v, room)
 			if room.used && v.doubtful() && ctx.Err() == nil { // another kernel's launches may be the reason
 				_ = room.close(ctx)
@@ -104,12 +112,12 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 		}
 		together = slices.AppendSeq(together, slices.Chunk(group, (len(group)+parts-1)/parts))
 	}
-	room := &examRoom{device: device}
+	room := &examRoom{device: device, near: near}
 	all(alone, room)
 	leave(room)
 	rooms := make(chan *examRoom, examiners)
 	for range examiners {
-		rooms <- &examRoom{device: device}
+		rooms <- &examRoom{device: device, near: near}
 	}
 	lab.AtATime(examiners, len(together), func(i int) {
 		room := <-rooms
@@ -131,7 +139,7 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 			again = append(again, v)
 		}
 	}
-	room = &examRoom{device: device, fresh: true}
+	room = &examRoom{device: device, near: near, fresh: true}
 	all(again, room)
 	leave(room)
 }
@@ -333,7 +341,7 @@ type examRoom struct {
 	used   bool // a cell of it was another kernel's before
 	fresh  bool // cells of another kernel are not used
 	kernel *spec.Kernel
-	beside time.Duration // time spent on neighbouring sizes of the kernel's configs
+	near   map[string]*nearby // by kernel; all rooms have the same
 }
 
 // examiner returns the examiner that compares the answers of a row's candidate. With a nil
@@ -345,9 +353,7 @@ func (r *examRoom) examiner(ctx context.Context, c *check, v *verified, candidat
 		r.open.SwitchTo(candidate)
 		return r.open
 	}
-	if r.kernel != v.candidate.Variant.Kernel {
-		r.kernel, r.beside = v.candidate.Variant.Kernel, 0
-	}
+	r.kernel = v.candidate.Variant.Kernel
 	next := c.lab.NewExaminer(x.Exam, candidate, c.largest[r.kernel.Name], c.Duet.Seed)
 	used := r.open != nil && !c.Fork && !r.fresh && next.Inherit(r.open)
 	_ = r.close(ctx) // the candidates' cells have already reported their faults
