@@ -142,7 +142,7 @@ func newRoot(e *env) *cobra.Command {
 		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
 	})
 	root.AddCommand(
-		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e),
+		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e), newBisect(e),
 		newBaseline(e), newCI(e),
 		newDoctor(e), newCalibrate(e), newSelftest(e), newDemo(e), newBuild(e), newWorker(e), newCell(e),
 	)

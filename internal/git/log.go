@@ -33,10 +33,22 @@ func Log(ctx context.Context, dir, path string) ([]Commit, error) {
 		return nil, fmt.Errorf("read the history of %s: %w", path, err)
 	}
 	out, err := work(ctx, dir, "--literal-pathspecs", "-c", "log.showSignature=false", "-c", "log.follow=false",
-		"log", "--full-history", "--simplify-merges", "--topo-order", "-z", "--format=%H%x1f%P%x1f%ct%x1f%an%x1f%s", "HEAD", "--", path)
+		"log", "--full-history", "--simplify-merges", "--topo-order", "-z", logFormat, "HEAD", "--", path)
 	if err != nil {
 		return nil, fmt.Errorf("read the history of %s: %w", path, err)
 	}
+	commits, err := logged(out)
+	if err != nil {
+		return nil, fmt.Errorf("read the history of %s: %w", path, err)
+	}
+	return commits, nil
+}
+
+// logFormat is how git writes a commit for logged.
+const logFormat = "--format=%H%x1f%P%x1f%ct%x1f%an%x1f%s"
+
+// logged reads what git has logged.
+func logged(out string) ([]Commit, error) {
 	var commits []Commit
 	for record := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		if record == "" {
@@ -44,7 +56,7 @@ func Log(ctx context.Context, dir, path string) ([]Commit, error) {
 		}
 		fields := strings.SplitN(record, "\x1f", 5)
 		if len(fields) != 5 {
-			return nil, fmt.Errorf("read the history of %s: git wrote %q", path, record)
+			return nil, fmt.Errorf("git wrote %q", record)
 		}
 		seconds, _ := strconv.ParseInt(fields[2], 10, 64)
 		commits = append(commits, Commit{
@@ -52,6 +64,22 @@ func Log(ctx context.Context, dir, path string) ([]Commit, error) {
 		})
 	}
 	return commits, nil
+}
+
+// Between returns the commits of a branch after one that it grew from, the oldest first. Branches
+// that were merged count as their merges.
+func Between(ctx context.Context, dir, from, to string) ([]Commit, error) {
+	doing := fmt.Sprintf("read the history from %s to %s", Short(from), Short(to))
+	if base, err := MergeBase(ctx, dir, from, to); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	} else if base != from {
+		return nil, fmt.Errorf("%s: the second has not grown from the first", doing)
+	}
+	out, err := work(ctx, dir, "-c", "log.showSignature=false", "log", "--first-parent", "--reverse", "-z", logFormat, from+".."+to)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	return logged(out)
 }
 
 // Touched lists the files below a folder, both relative to dir, that any commit

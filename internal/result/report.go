@@ -45,6 +45,7 @@ type Report struct {
 	Gate        *Gate        `json:"gate,omitempty"`         // the gate of a check
 	FalseAlarms *FalseAlarms `json:"false_alarms,omitempty"` // for a check, where the machine is calibrated
 	Selftest    *Selftest    `json:"selftest,omitempty"`
+	Bisect      *Bisect      `json:"bisect,omitempty"` // the search that a check ended
 }
 
 // Tool is the pawl that made a report.

@@ -159,7 +159,7 @@ var floors = []floor{
 		// draft: what pawl init writes, for nobody but the user to judge. lab: where a run
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin.
-		uses: `baseline bench calibrate check ci compare demo diag disk doctor draft fuzz lab report
+		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft fuzz lab report
 			result run selftest spec term unit worker`,
 		why: face,
 	},
