@@ -23,12 +23,12 @@ func (s *state) unverify(why *verify.UnsteadyError) {
 	v.Passed, v.Failed, v.Skipped = 0, 0, len(v.Cases)
 	v.Limits = slices.DeleteFunc(slices.Clone(v.Limits), func(limit string) bool { return limit == comparedWithBase })
 	s.incorrect, s.unsteady = false, true
-	allow := "a tolerance: that allows this much, with deterministic: false"
-	if why.Bits {
-		allow = "deterministic: false"
+	code, allow := "unsteady", "a tolerance: that allows this much, with deterministic: false"
+	if why.Bits { // a code of its own: rows of one code share a remedy
+		code, allow = "unsteady-bits", "deterministic: false"
 	}
 	s.notes = append(s.notes, result.Warning{
-		Code: "unsteady", Message: "its answers are not verified: " + why.Error() + "; the kernel has no oracle to compare with instead",
+		Code: code, Message: "its answers are not verified: " + why.Error() + "; the kernel has no oracle to compare with instead",
 		Hint: "give the kernel an oracle: in pawl.yaml, or " + allow + before + "; if it must not vary, it may have a data race: pawl fuzz --sanitize finds those on a GPU",
 	})
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ const (
 // version disagrees with itself. It says nothing of the candidate.
 type UnsteadyError struct {
 	Differ string // how its answers to the same data differ
-	Bits   bool   // they differ in their bits; the tolerance may allow that
+	Bits   bool   // they differ in their bits alone, within the tolerance
 }
 
 func (e *UnsteadyError) Error() string {
@@ -84,8 +85,12 @@ func (b *Bench) bitsVary(ctx context.Context, batch int) error {
 	if other == nil || err != nil {
 		return err
 	}
-	own, err := b.compare(ctx, b.between(b.reference.last, other, batch, 0, oracle.Tolerance{}))
-	if err != nil {
+	first := b.reference.last
+	own, err := b.compare(ctx, b.between(first, other, batch, 0, b.Tolerance))
+	if err != nil || Reason(own, b.Factor) != "" {
+		return cmp.Or(err, unsteady(own, b.Factor, false))
+	}
+	if own, err = b.compare(ctx, b.between(first, other, batch, 0, oracle.Tolerance{})); err != nil {
 		return err
 	}
 	return unsteady(own, 0, true)

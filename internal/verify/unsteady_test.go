@@ -32,6 +32,7 @@ func TestUnsteadyBase(t *testing.T) {
 		"its fifth launch differs":             {scaled("launch == 5 ? 2 : 1"), scaled("3"), "", false, "y: 256 of 256 elements are wrong", ""}, // it is not asked so often
 		"its eighth differs, all others a bit": {scaled("launch == 8 ? 2 : 1 + launch * 2e-7"), scaled("3"), "y: 256 of 256 elements", false, "", ""},
 		"differs on other data":                {scaled("launch > 2 ? 2 : 1"), scaled("launch == 2 ? 3 : 1"), "y: 256 of 256 elements", false, "", ""},
+		"both race, at first in step":          {scaled("1") + racing, scaled("1") + racing, "y: 2 of 256 elements (y[", false, "", ""},
 		"other bits of both":                   {scaled("1 + launch * 2e-7"), scaled("1 + launch * 2e-7"), "elements (y[", true, "", ""},
 		"other bits of the candidate":          {double, scaled("1 + launch * 2e-7"), "", false, "launch 2 on the same data gives other bits in y", ""},
 		"other bits excuse no wrong one":       {scaled("1 + launch * 2e-7"), scaled("1.001"), "", false, "y: 256 of 256 elements are wrong", ""},
