@@ -18,6 +18,7 @@ type state struct {
 	incorrect    bool
 	timing       *result.Timing       // nil: there is no sample
 	verification *result.Verification // nil: its answers were not verified
+	unsteady     bool                 // because the base version, which they were compared with, disagrees with itself
 	notes        []result.Warning
 }
 

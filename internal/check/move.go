@@ -191,6 +191,8 @@ func (c *check) unproven(j *judged) string {
 	switch {
 	case j.first != nil && j.first.Cause == result.CauseTimeout:
 		return "it did not end in time when it was first verified"
+	case j.unsteady:
+		return "its answers were not verified: the kernel has no oracle, and the base version's answers differ from launch to launch"
 	case v == nil || v.Passed == 0:
 		return "its answers were not verified: the kernel has no oracle and there is no earlier version"
 	case j.entries.counts == nil && j.exam.Oracle == nil:

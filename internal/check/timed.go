@@ -77,11 +77,17 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 		err := err
 		if err == nil {
 			var found []result.Finding
-			found, err = bench.Timed(ctx, one, sample.Outputs, sample.Steps)
-			v.Findings = append(v.Findings, c.unlessMistaken(ctx, j, one, found)...)
+			if found, err = bench.Timed(ctx, one, sample.Outputs, sample.Steps); err == nil {
+				found, err = c.unlessMistaken(ctx, j, one, found)
+			}
+			v.Findings = append(v.Findings, found...)
 		}
 		v.Cases = append(v.Cases, one)
 		switch {
+		case verify.Unsteady(err) != nil:
+			j.unverify(verify.Unsteady(err))
+			j.convict()
+			return
 		case err != nil:
 			one.Skipped = err.Error()
 			v.Skipped++
@@ -116,25 +122,30 @@ func (j *judged) convict() {
 
 // unlessMistaken drops the finding that a case is wrong only when timed, if a new cell is also
 // wrong on the same data without a clock. That is a mistake which the data of the examination does
-// not reveal, not a cheat.
-func (c *check) unlessMistaken(ctx context.Context, j *judged, one *result.Case, found []result.Finding) []result.Finding {
+// not reveal, not a cheat. The error is a verify.UnsteadyError.
+func (c *check) unlessMistaken(ctx context.Context, j *judged, one *result.Case, found []result.Finding) ([]result.Finding, error) {
 	at := slices.IndexFunc(found, func(f result.Finding) bool { return f.Exploit == verify.TimedOnly })
 	if at < 0 || ctx.Err() != nil {
-		return found
+		return found, nil
 	}
+	mistaken := slices.Delete(slices.Clone(found), at, at+1)
 	x := j.exam
 	examiner := c.lab.NewExaminer(x.Exam, j.candidate, j.candidate.Instance.Footprint, c.Duet.Seed)
 	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
 	bench, err := examiner.Bench(ctx, x.Instances(j.candidate.Instance))
 	if err != nil {
-		return found
+		return found, nil
 	}
-	if wrong, err := bench.Untimed(ctx, one); err != nil || !wrong {
-		return found
+	wrong, err := bench.Untimed(ctx, one)
+	if unsteady := verify.Unsteady(err); unsteady != nil {
+		return mistaken, unsteady
+	}
+	if err != nil || !wrong {
+		return found, nil
 	}
 	j.incorrect = true
 	j.notes = append(j.notes, c.noteJudge(j.built, x)...)
-	return slices.Delete(slices.Clone(found), at, at+1)
+	return mistaken, nil
 }
 
 // inspects reports whether a row is to be inspected longer.
@@ -167,13 +178,17 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 				verified++
 			},
 		})
-		if last := len(v.Cases) - 1; last >= 0 && v.Cases[last].Reason != "" {
-			found = c.unlessMistaken(ctx, j, v.Cases[last], found)
+		if last := len(v.Cases) - 1; err == nil && last >= 0 && v.Cases[last].Reason != "" {
+			found, err = c.unlessMistaken(ctx, j, v.Cases[last], found)
 		}
 		v.Findings = append(v.Findings, found...)
 	}
 	if left := room.leave(ctx, j.candidate, err != nil || len(v.Findings) > 0); err == nil {
 		err = left
+	}
+	if unsteady := verify.Unsteady(err); unsteady != nil {
+		j.unverify(unsteady)
+		err = nil
 	}
 	if err != nil && ctx.Err() == nil {
 		v.Limits = append(v.Limits, fmt.Sprintf("%d of %d timed samples were verified: %v", verified, inspectedSamples, err))
@@ -181,7 +196,7 @@ func (c *check) inspect(ctx context.Context, j *judged, room *examRoom) bool {
 			j.fail("verify", err)
 		}
 	}
-	if why := c.tooFewAnew(j); why != "" && j.fault == nil && !j.incorrect {
+	if why := c.tooFewAnew(j); why != "" && j.fault == nil && !j.incorrect && !j.unsteady {
 		v.Limits = append(v.Limits, why)
 	}
 	j.convict()

@@ -159,7 +159,7 @@ func (v *verified) doubtful() bool {
 // verified answers: they take memory and time, and outputs are kept only for a while.
 func (v *verified) crowded() bool {
 	if v.fault == nil {
-		return v.verification != nil && v.verification.Skipped > 0
+		return v.verification != nil && v.verification.Skipped > 0 && !v.unsteady
 	}
 	causes := []result.Cause{
 		result.CauseMemory, result.CauseTimeout, result.CauseKilled, result.CauseOracle, result.CauseProtocol, result.CauseInternal,
@@ -183,7 +183,7 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 			return
 		}
 		found.Oracle = "the base version"
-		found.Limits = append(found.Limits, "the kernel has no oracle: its answers were compared with the base version's, which are not verified")
+		found.Limits = append(found.Limits, comparedWithBase)
 	}
 	for _, job := range x.Jobs() {
 		if job.Record.Fault != nil {
@@ -205,8 +205,12 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 		found.Findings, err = bench.Try(ctx, one, trial)
 		c.noteRetained(v, bench.Retained)
 	}
+	unsteady := verify.Unsteady(err)
+	if unsteady != nil {
+		err = nil // what does not depend on answers is still examined
+	}
 	failed := err != nil || one.Fault != nil || one.Reason != ""
-	if !failed && one.Skipped == "" {
+	if !failed && one.Skipped == "" && unsteady == nil {
 		var beside []result.Finding
 		var near error
 		beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed)
@@ -224,6 +228,9 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	if closing := room.leave(ctx, v.candidate, failed || err != nil); err == nil && one.Fault == nil && closing != nil {
 		v.fault = v.candidate.FaultOf("verify", closing)
 		return
+	}
+	if err == nil && unsteady != nil {
+		err = unsteady
 	}
 	c.conclude(ctx, v, one, err)
 }
@@ -307,6 +314,8 @@ func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err
 	switch {
 	case ctx.Err() != nil:
 		v.fault = v.candidate.FaultOf("verify", context.Canceled)
+	case verify.Unsteady(err) != nil:
+		v.unverify(verify.Unsteady(err))
 	case errors.As(err, &own):
 		fault := v.exam.unanswered(v.built, own)
 		one.Skipped = own.Error()

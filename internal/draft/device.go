@@ -14,6 +14,7 @@ type use struct {
 	read, written bool
 	readFirst     bool  // before anything is written
 	added         bool  // something is added to what is there
+	atomic        bool  // by an atomic function
 	extent        sum   // one more than the largest index
 	known         bool  // extent is
 	row           int64 // elements from one row to the next, where that is a number

@@ -313,6 +313,9 @@ func (d *device) call(e *csource.Expression, env map[string]bound) bound {
 		}
 		if e.Text != "float4" && !strings.HasPrefix(e.Text, "__syn") {
 			d.touch(b, exactly(nil), i == 0 && storeName.MatchString(e.Text), atomic)
+			if u := d.uses[b.base]; u != nil && i == 0 {
+				u.atomic = u.atomic || atomic
+			}
 		}
 	}
 	switch name := strings.TrimPrefix(e.Text, "std::"); {

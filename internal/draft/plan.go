@@ -28,6 +28,8 @@ type planned struct {
 	role  spec.Role
 	init  string
 	notes []string // what is guessed
+
+	atomic bool // atomic functions change its elements
 }
 
 // size is a variable of the config.
@@ -325,7 +327,8 @@ func (e *Entry) planBuffer(i int, d *device, l *launch) {
 		a.init = "zero" // stays inside any buffer
 		a.notes = append(a.notes, "fill it with valid indices")
 	}
-	if u.added && !u.unbounded && a.init == "" && p.DType.Size() >= 4 && atomically(e.body, p.Name) {
+	a.atomic = u.atomic || atomically(e.body, p.Name)
+	if u.added && !u.unbounded && a.init == "" && p.DType.Size() >= 4 && a.atomic {
 		a.init = "zero"
 	}
 	if a.count == nil && !p.DType.Float() && p.DType.Size() >= 4 && !u.written && a.init == "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pawl/internal/csource"
 	"pawl/internal/spec"
 )
 
@@ -113,7 +114,12 @@ func (d *draft) write(b *strings.Builder, own bool) {
 // addsAtomically reports whether the order of additions can change the result.
 func (d *draft) addsAtomically() bool {
 	for i, p := range d.Params {
-		if d.plan.args[i].role == spec.RoleInOut && p.DType.Float() && atomically(d.body, p.Name) {
+		if a := d.plan.args[i]; a.role == spec.RoleInOut && p.DType.Float() && a.atomic {
+			return true
+		}
+	}
+	for i := range max(0, len(d.body)-2) {
+		if d.body[i].Is("__shared__") && csource.Has(d.body[i+1:i+2], "float", "double") && atomically(d.body, d.body[i+2].Text) {
 			return true
 		}
 	}

@@ -21,6 +21,13 @@ func (c checked) verified() bool {
 	return v.Passed > 0 && v.Failed == 0
 }
 
+// unverified reports whether answers were compared and nothing is known of them: the verdict is one of
+// speed alone.
+func (c checked) unverified() bool {
+	v := answersOf(c.row)
+	return v.Skipped > 0 && v.Passed+v.Failed == 0 && c.row.Fault == nil
+}
+
 func verifiedOf(rows []checked) []checked {
 	return where(rows, checked.verified)
 }

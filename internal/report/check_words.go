@@ -28,7 +28,7 @@ func (c checked) remarks() []string {
 			out = append(out, string(reason))
 		}
 	}
-	out = append(out, present(c.honesty(), c.stored())...)
+	out = append(out, present(c.honesty(), when(c.unverified(), "answers not verified"), c.stored())...)
 	if c.row.Verdict == result.Inconclusive && c.change != nil && c.asked > 0 && !c.change.Exact {
 		out = append(out, fmt.Sprintf("reached ±%s, asked for ±%s", unit.PercentPlain(c.change.HalfWidth()), unit.PercentPlain(c.asked)))
 	}

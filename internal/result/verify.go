@@ -69,7 +69,7 @@ type Case struct {
 	Repeats int               `json:"repeats,omitempty"`
 	Outputs []OutputError     `json:"outputs,omitempty"`
 	Fault   *Fault            `json:"fault,omitempty"`
-	Skipped string            `json:"skipped,omitempty"` // why it was not tried
+	Skipped string            `json:"skipped,omitempty"` // why it was not tried, or says nothing
 	Reason  string            `json:"reason,omitempty"`  // why it failed, in words; "": it passed
 	Shrunk  *Case             `json:"shrunk,omitempty"`  // the smallest that still fails
 	Stored  string            `json:"stored,omitempty"`  // file that keeps it

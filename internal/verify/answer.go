@@ -47,6 +47,16 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 	if a.last != nil && a.batch == batch && a.steps == steps {
 		return a.last, nil
 	}
+	out, err := a.launch(ctx, batch, steps)
+	if err != nil {
+		return nil, err
+	}
+	a.last, a.batch, a.steps = out, batch, steps
+	return out, nil
+}
+
+// launch is answer without what it answered before, which answer goes on to return.
+func (a *answerer) launch(ctx context.Context, batch, steps int) ([]wire.Buffer, error) {
 	if !a.prepared {
 		problem := *a.problem
 		problem.Seed, problem.Batch, problem.DeadlineS = a.bench.Seed, batch, a.bench.patience()
@@ -70,7 +80,6 @@ func (a *answerer) answer(ctx context.Context, batch, steps int) ([]wire.Buffer,
 			}
 		}
 	}
-	a.last, a.batch, a.steps = out, batch, steps
 	return out, nil
 }
 

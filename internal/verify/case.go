@@ -72,10 +72,10 @@ func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Find
 	if err != nil {
 		return nil, err
 	}
-	if c.Outputs, err = b.Compare(ctx, first, c.Batch, 0, tol); err != nil {
+	if c.Outputs, c.Reason, err = b.wrong(ctx, first, c.Batch, 0, tol); err != nil {
 		return nil, err
 	}
-	if c.Reason = Reason(c.Outputs, b.Factor); c.Reason != "" {
+	if c.Reason != "" {
 		if err = b.forgotten(ctx, c); err != nil {
 			c.Outputs, c.Reason = nil, ""
 		}
@@ -90,6 +90,9 @@ func (b *Bench) try(ctx context.Context, c *result.Case, t Trial) ([]result.Find
 	for _, other := range again {
 		c.Repeats++
 		if at := differs(first, other); at >= 0 {
+			if err := b.bitsVary(ctx, c.Batch); err != nil {
+				return nil, err
+			}
 			c.Reason = fmt.Sprintf("launch %d on the same data gives other bits in %s", c.Repeats, b.problem.Args[at].Name)
 			return findings, nil
 		}
@@ -121,11 +124,10 @@ func (b *Bench) launches(ctx context.Context, c *result.Case, t Trial) (first, s
 
 // fresh judges the launch on other data at the same addresses.
 func (b *Bench) fresh(ctx context.Context, c *result.Case, first, second []wire.Buffer, tol oracle.Tolerance) ([]result.Finding, error) {
-	errs, err := b.Compare(ctx, second, c.Batch+1, 0, tol)
+	errs, why, err := b.wrong(ctx, second, c.Batch+1, 0, tol)
 	if err != nil {
 		return nil, err
 	}
-	why := Reason(errs, b.Factor)
 	if why == "" {
 		if differs(first, second) >= 0 {
 			return nil, nil
@@ -205,13 +207,10 @@ func faultOf(err error) *result.Fault {
 // right.
 func (b *Bench) Timed(ctx context.Context, c *result.Case, got []wire.Buffer, steps int) ([]result.Finding, error) {
 	b.problem = b.describe()
-	errs, err := b.Compare(ctx, slices.Clone(got), c.Batch, steps, b.Tolerance)
-	if err != nil {
+	var err error
+	c.Steps = steps
+	if c.Outputs, c.Reason, err = b.wrong(ctx, slices.Clone(got), c.Batch, steps, b.Tolerance); err != nil || c.Reason == "" {
 		return nil, err
-	}
-	c.Outputs, c.Steps = errs, steps
-	if c.Reason = Reason(errs, b.Factor); c.Reason == "" {
-		return nil, nil
 	}
 	return []result.Finding{{
 		Exploit: TimedOnly, Severity: result.Cheated, Message: "a timed sample has a wrong answer, though the same launch is right when it is not timed: " + c.Reason,
@@ -233,8 +232,7 @@ func (b *Bench) Untimed(ctx context.Context, c *result.Case) (wrong bool, err er
 		if err != nil {
 			return false, err
 		}
-		errs, err := b.Compare(ctx, reply.Outputs, c.Batch, c.Steps, b.Tolerance)
-		if err != nil || Reason(errs, b.Factor) != "" {
+		if _, why, err := b.wrong(ctx, reply.Outputs, c.Batch, c.Steps, b.Tolerance); err != nil || why != "" {
 			return err == nil, err
 		}
 	}

@@ -200,6 +200,9 @@ func (s *server) load(ctx context.Context, c *child, m wire.Load) (*wire.LoadRep
 }
 
 func (s *server) prepare(ctx context.Context, c *child, m wire.Prepare) (*wire.PrepareReply, error) {
+	if s.driverAsked != nil {
+		<-s.driverAsked // nothing is measured while the driver is busy with another process
+	}
 	if !c.onGPU() {
 		if err := fits(m.Args); err != nil {
 			return nil, err

@@ -42,10 +42,13 @@ type server struct {
 	devices  []result.GPU
 	noDevice error // why there are none
 	gauges   *gauges
-	witness  witness
-	caches   []result.Cache               // of a CPU
-	python   func() (*interpreter, error) // evaluated once
-	sources  sourceFolders
+
+	driverAsked chan struct{} // closed once the child that asked the driver has ended; nil: there was none
+
+	witness witness
+	caches  []result.Cache               // of a CPU
+	python  func() (*interpreter, error) // evaluated once
+	sources sourceFolders
 
 	locking chan struct{}          // held while a device's lock is being taken
 	locks   map[string]*deviceLock // of devices, each taken with its first cell; guarded by locking
@@ -71,20 +74,17 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 		out: wire.NewWriter(out), store: blobs, witness: witness{cmp.Or(opts.Proc, "/proc"), opts.Stat},
 		locking: make(chan struct{}, 1), locks: map[string]*deviceLock{}, clocks: map[string]*clockLock{}, cells: map[uint64]*child{},
 	}
-	s.devices, s.noDevice = findDevices(ctx, opts.AskDriver)
+	noGauges := s.survey(ctx, opts)
+	ctx, stop := context.WithCancel(ctx)
+	defer s.shutdown(stop)
 	s.python = sync.OnceValues(func() (*interpreter, error) { return findPython(s.store.blobs()) })
 	var noDevices, noState string
 	if s.noDevice != nil {
 		noDevices = s.noDevice.Error()
 	}
-	if len(s.devices) > 0 {
-		if s.gauges, err = openGauges(); err != nil {
-			noState = err.Error()
-		}
-		s.gauges.describe(s.devices)
+	if noGauges != nil {
+		noState = noGauges.Error()
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer s.shutdown(stop)
 	fingerprint := machine.Fingerprint()
 	fingerprint.CPU.Cores = cmp.Or(opts.Cores, fingerprint.CPU.Cores)
 	s.caches = fingerprint.CPU.Caches

@@ -17,7 +17,10 @@ import (
 )
 
 // fakeGPU builds pawl with two GPUs that do not exist.
-var fakeGPU = sync.OnceValues(func() (string, error) {
+var fakeGPU = sync.OnceValues(func() (string, error) { return buildFakeGPU("pawl-fakegpu") })
+
+// buildFakeGPU builds it with settings of its main package, each NAME=VALUE.
+func buildFakeGPU(name string, settings ...string) (string, error) {
 	library, err := cudafake.Library()
 	if err != nil {
 		return "", err
@@ -26,8 +29,12 @@ var fakeGPU = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(cache, "pawl-fakegpu")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "pawl/test/system/fakegpu")
+	path := filepath.Join(cache, name)
+	set := ""
+	for _, setting := range settings {
+		set += " -X main." + setting
+	}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", set, "-o", path, "pawl/test/system/fakegpu")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
@@ -41,11 +48,11 @@ var fakeGPU = sync.OnceValues(func() (string, error) {
 		err = closed
 	}
 	return path, err
-})
+}
 
 // newCUDAProject has the kernels of testdata/fake.cu that yaml describes, on a
 // machine with the fake driver, the fake NVML and a compiler for them.
-func newCUDAProject(t *testing.T, yaml string) *project {
+func newCUDAProject(t testing.TB, yaml string) *project {
 	t.Helper()
 	binary, err := fakeGPU()
 	if err != nil {

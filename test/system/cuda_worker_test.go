@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func cudaWorker(t *testing.T, notes chan string, env ...string) *worker.Client {
 		t.Skip(err)
 	}
 	client, err := worker.Start(t.Context(), worker.Options{
-		Command: append(append([]string{"env"}, env...), binary, "worker"),
+		Command: slices.Concat([]string{"env", "XDG_CACHE_HOME=" + cache}, env, []string{binary, "worker"}),
 		OnNote:  func(text string) { notes <- text },
 	})
 	if err != nil {

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 // project is a folder with a pawl.yaml, and the environment pawl runs in there.
 type project struct {
-	t      *testing.T
+	t      testing.TB
 	dir    string
 	env    []string
 	binary string // in place of pawl
@@ -71,7 +71,7 @@ func kernelYAML(name string, extra ...string) string {
 // newProject copies the named kernels from testdata and describes them, with one
 // config of 4096 elements. Each test has its own device lock, so that tests can
 // run beside each other.
-func newProject(t *testing.T, kernels ...string) *project {
+func newProject(t testing.TB, kernels ...string) *project {
 	t.Helper()
 	p := &project{t: t, dir: t.TempDir()}
 	yaml := "version: 1\nkernels:\n"
@@ -166,7 +166,7 @@ func (p *project) bench(args ...string) (*result.Report, outcome) {
 	return report, got
 }
 
-func rowOf(t *testing.T, r *result.Report, kernel string) *result.Row {
+func rowOf(t testing.TB, r *result.Report, kernel string) *result.Row {
 	t.Helper()
 	for _, row := range r.Rows {
 		if row.Kernel == kernel {

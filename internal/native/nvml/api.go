@@ -10,7 +10,8 @@ type proc struct {
 
 // api holds every function of NVML that is used here.
 type api struct {
-	init, errorString, systemGetDriverVersion, deviceGetHandleByUUID proc
+	init, errorString, systemGetDriverVersion, deviceGetHandleByUUID, deviceGetCount, deviceGetHandleByIndex proc
+	getUUID, getPCIInfo, getMemoryInfo, getMIGMode, getECCMode                                               proc
 
 	getTemperature, getClockInfo, getMaxClockInfo, getClocksEventReasons                               proc
 	getPowerUsage, getEnforcedPowerLimit, getTotalEnergyConsumption                                    proc
@@ -28,6 +29,14 @@ func (a *api) bind(library *dl.Library) {
 		{&a.errorString, []string{"nvmlErrorString"}},
 		{&a.systemGetDriverVersion, []string{"nvmlSystemGetDriverVersion"}},
 		{&a.deviceGetHandleByUUID, []string{"nvmlDeviceGetHandleByUUID"}},
+		{&a.deviceGetCount, []string{"nvmlDeviceGetCount_v2"}},
+		{&a.deviceGetHandleByIndex, []string{"nvmlDeviceGetHandleByIndex_v2"}},
+
+		{&a.getUUID, []string{"nvmlDeviceGetUUID"}},
+		{&a.getPCIInfo, []string{"nvmlDeviceGetPciInfo_v3"}},
+		{&a.getMemoryInfo, []string{"nvmlDeviceGetMemoryInfo"}},
+		{&a.getMIGMode, []string{"nvmlDeviceGetMigMode"}},
+		{&a.getECCMode, []string{"nvmlDeviceGetEccMode"}},
 
 		{&a.getTemperature, []string{"nvmlDeviceGetTemperature"}},
 		{&a.getClockInfo, []string{"nvmlDeviceGetClockInfo"}},

@@ -41,6 +41,19 @@ func TestGPUReadings(t *testing.T) {
 	if version, err := library.DriverVersion(); version == "" || err != nil {
 		t.Errorf("driver version %q, %v", version, err)
 	}
+	all, err := library.Devices()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(all, func(d nvml.Device) bool { own, err := d.UUID(); return err == nil && own == uuid }) {
+		t.Errorf("%s is not among NVML's %d devices", uuid, len(all))
+	}
+	within(t, "memory", uint64(1<<30), 1<<40)(device.MemoryTotal())
+	for what, err := range map[string]error{"bus": second(device.PCIBus()), "MIG": second(device.MIG()), "ECC": second(device.ECC())} {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 	within(t, "temperature", 5, 110)(device.Temperature())
 	within(t, "SM clock", 100, 5000)(device.ClockSM())
 	within(t, "highest SM clock", 500, 5000)(device.MaxClockSM())

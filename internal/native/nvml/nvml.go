@@ -104,6 +104,23 @@ func (l *Library) DeviceByUUID(uuid string) (Device, error) {
 	return v, err
 }
 
+// Devices returns all GPUs that this process may use, in the order of the PCI bus.
+func (l *Library) Devices() ([]Device, error) {
+	var count uint32
+	if err := l.call(&l.deviceGetCount, uintptr(unsafe.Pointer(&count))); err != nil {
+		return nil, err
+	}
+	devices := make([]Device, count)
+	for i := range devices {
+		v := Device{l: l}
+		if err := l.call(&l.deviceGetHandleByIndex, uintptr(i), uintptr(unsafe.Pointer(&v.handle))); err != nil {
+			return nil, err
+		}
+		devices[i] = v
+	}
+	return devices, nil
+}
+
 //go:uintptrescapes
 func (l *Library) call(p *proc, args ...uintptr) error {
 	if p.address == 0 {

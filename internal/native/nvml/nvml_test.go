@@ -98,6 +98,30 @@ func TestFindDevice(t *testing.T) {
 	}
 }
 
+func TestIdentity(t *testing.T) {
+	t.Setenv(nvmltest.FactsVariable, "memory=8589934592,mig=1,ecc=0,bus=C")
+	devices, err := open(t).Devices()
+	if err != nil || len(devices) != 2 {
+		t.Fatalf("%d devices, %v", len(devices), err)
+	}
+	for i, device := range devices {
+		check(t, "UUID", []string{nvmltest.UUID0, nvmltest.UUID1}[i])(device.UUID())
+		check(t, "bus", []string{"00000000:C0:00.0", "00000000:C1:00.0"}[i])(device.PCIBus())
+		check(t, "memory", uint64(8<<30))(device.MemoryTotal())
+		check(t, "MIG", i == 1)(device.MIG())
+		check(t, "ECC", false)(device.ECC())
+	}
+	t.Setenv(nvmltest.FactsVariable, "")
+	check(t, "ECC", true)(devices[0].ECC())
+	t.Setenv(nvmltest.UnsupportedVariable, "nvmlDeviceGetMigMode,nvmlDeviceGetEccMode")
+	check(t, "MIG of a card without", false)(devices[1].MIG())
+	check(t, "ECC of a card without", false)(devices[0].ECC())
+	t.Setenv(nvmltest.FactsVariable, "denied=1")
+	if _, err := open(t).Devices(); !errors.Is(err, nvml.ErrNoPermission) {
+		t.Errorf("devices that may not be used: %v", err)
+	}
+}
+
 func TestNotSupported(t *testing.T) {
 	t.Setenv(nvmltest.UnsupportedVariable, "nvmlDeviceGetTotalEnergyConsumption,nvmlDeviceGetPowerUsage,nvmlDeviceSetGpuLockedClocks")
 	device := first(t, open(t))

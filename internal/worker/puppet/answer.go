@@ -2,6 +2,7 @@ package puppet
 
 import (
 	"crypto/rand"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -40,8 +41,14 @@ func (v *version) answer(on data, wrong bool, folder string) []wire.Left {
 		if !wrong {
 			copy(content, v.input(on))
 		}
-		if v.Wrong == "random" {
+		switch {
+		case v.Wrong == "random":
 			_, _ = rand.Read(content[:1])
+		case v.Wrong == "race" && (v.Only == 0 || int64(v.Only) == v.scalar) || v.Wrong == "timedrace" && on.steps > 0:
+			content[3+4*mathrand.N(len(content)/4)] ^= 1 // its exponent
+		case v.Wrong == "bits":
+			v.answers++
+			content[0] = content[0]&^7 | byte(v.answers&7)
 		}
 		name := strconv.Itoa(number) + ".bin"
 		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {

@@ -44,9 +44,9 @@ type Script struct {
 	Host   float64 // microseconds that it claims for the host's part of a launch, where nothing hides that
 	Crash  string  // the request that ends the process: load, prepare, sample, run, ping
 	After  int     // of sample: only once this many samples of the problem were taken
-	Only   int     // only problems whose scalar argument is this one end it
+	Only   int     // only problems whose scalar argument is this one end it, or race
 	Reach  bool    // it tries to reach the network when it is loaded
-	Wrong  string  // when its answers are: always, timed, late (timed, from the 25th that is kept in a cell on), stale (those to the first data it saw), data (on some), random; "": never
+	Wrong  string  // when its answers are: always, timed, late (timed, from the 25th that is kept in a cell on), stale (those to the first data it saw), data (on some), random, race (some element, in every launch), timedrace (the same, but not on whole new data), bits (a few of the lowest, in every launch); "": never
 }
 
 // String returns the text that makes an artifact of a script: its fields and their values.
@@ -110,6 +110,7 @@ type version struct {
 
 	problem wire.Prepare
 	first   *data // it answered to
+	answers int   // it gave
 	kept    int   // timed samples whose outputs were wanted
 }
 

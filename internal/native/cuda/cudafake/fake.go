@@ -32,7 +32,8 @@ func bind(library *dl.Library) (*Fake, error) {
 }
 
 // Set changes what the driver is: "version" (13000), "init" (what cuInit returns),
-// "devices" (2), "capability" (90), "megabytes" of memory (1024).
+// "devices" (2), "capability" (90), "megabytes" of memory (1024), and what cuInit and
+// a context take: "init_ms", "context_ms" (0).
 func (f *Fake) Set(name string, value int) {
 	text := dl.CString(name)
 	if f.set.Call(uintptr(unsafe.Pointer(text)), uintptr(value)) != 0 {

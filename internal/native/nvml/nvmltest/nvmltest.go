@@ -36,8 +36,13 @@ const (
 	// InitVariable is the code with which initialisation fails; 9 is that of a
 	// driver that is not loaded.
 	InitVariable = "FAKE_NVML_INIT"
+	// OpenedVariable names a file that initialisation creates.
+	OpenedVariable = "FAKE_NVML_OPENED"
 	// UUIDVariable is a UUID for the first GPU in place of UUID0.
 	UUIDVariable = "FAKE_NVML_UUID"
+	// FactsVariable changes what the GPUs are, as in "driver=581.00,mig=1": driver, count,
+	// bus, memory, mig (of the second), ecc, denied (any value: they may not be used).
+	FactsVariable = "FAKE_NVML_FACTS"
 	// ReasonsVariable is the set of reasons that hold the clocks down, as a number.
 	ReasonsVariable = "FAKE_NVML_REASONS"
 	// ProcessesVariable is the number of processes that use each GPU.

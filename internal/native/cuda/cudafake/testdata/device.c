@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <time.h>
+#include <unistd.h>
 
 struct device devices[DEVICES];
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -23,6 +24,8 @@ static struct { const char *name; int value, usual; } settings[] = {
 	{"devices", DEVICES, DEVICES},
 	{"capability", 90, 90},
 	{"megabytes", 1024, 1024}, // of memory on each device
+	{"init_ms", 0, 0},         // how long cuInit takes
+	{"context_ms", 0, 0},      // how long a context takes
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -111,6 +114,7 @@ void fake_reset(void) {
 
 int cuInit(unsigned flags) {
 	ENTER(false);
+	usleep(1000 * setting("init_ms"));
 	initialised = setting("init") == 0;
 	return setting("init");
 }
@@ -177,6 +181,7 @@ int cuDevicePrimaryCtxRetain(void **context, int d) {
 	ENTER(false);
 	if (!initialised) return NOT_INITIALIZED;
 	if (devices[d].retained++ == 0) {
+		usleep(1000 * setting("context_ms"));
 		devices[d].total = (size_t)setting("megabytes") << 20;
 		devices[d].limits[0] = 1024, devices[d].limits[1] = 1 << 20, devices[d].limits[2] = 8 << 20;
 		devices[d].fallback = (struct stream){.device = d};

@@ -18,7 +18,9 @@ static struct gpu gpus[2] = {
 static int initialised;
 
 int nvmlInit_v2(void) {
-	const char *code = getenv("FAKE_NVML_INIT"), *uuid = getenv("FAKE_NVML_UUID");
+	const char *code = getenv("FAKE_NVML_INIT"), *uuid = getenv("FAKE_NVML_UUID"), *opened = getenv("FAKE_NVML_OPENED");
+	FILE *file = opened ? fopen(opened, "w") : NULL;
+	if (file) fclose(file);
 	if (code) return atoi(code);
 	if (uuid) gpus[0].uuid = strdup(uuid);
 	initialised = 1;
@@ -65,11 +67,47 @@ static int copy(char *to, unsigned size, const char *text) {
 	return 0;
 }
 
-int nvmlSystemGetDriverVersion(char *text, unsigned size) { return copy(text, size, "580.65.06"); }
+// What FAKE_NVML_FACTS says of a fact, as in "driver=581.00,mig=1"; else the usual.
+static const char *fact(const char *name, const char *usual) {
+	static char text[64];
+	const char *at = getenv("FAKE_NVML_FACTS");
+	size_t length = strlen(name);
+	for (; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
+		if (!strncmp(at, name, length) && at[length] == '=') {
+			snprintf(text, sizeof text, "%s", at + length + 1);
+			if (strchr(text, ',')) *strchr(text, ',') = 0;
+			return text;
+		}
+	return usual;
+}
+
+int nvmlSystemGetDriverVersion(char *text, unsigned size) { return copy(text, size, fact("driver", "580.65.06")); }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = atoi(fact("count", "2")); return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, struct gpu **g) {
+	if (i > 1) return INVALID;
+	if (fact("denied", NULL)) return NO_PERMISSION;
+	return *g = &gpus[i], 0;
+}
 int nvmlDeviceGetHandleByUUID(const char *uuid, struct gpu **g) {
 	for (int i = 0; i < 2; i++) if (!strcmp(uuid, gpus[i].uuid)) { *g = &gpus[i]; return 0; }
 	return NOT_FOUND;
 }
+
+int nvmlDeviceGetUUID(struct gpu *g, char *text, unsigned size) { REFUSE(g); return copy(text, size, g->uuid); }
+struct pci { char old[16]; unsigned domain, bus, device, id, board; char text[32]; };
+int nvmlDeviceGetPciInfo_v3(struct gpu *g, struct pci *p) {
+	REFUSE(g);
+	snprintf(p->text, sizeof p->text, "00000000:%s%d:00.0", fact("bus", "B"), (int)(g - gpus));
+	return 0;
+}
+struct memory { unsigned long long total, unused, used; };
+int nvmlDeviceGetMemoryInfo(struct gpu *g, struct memory *m) {
+	REFUSE(g);
+	*m = (struct memory){strtoull(fact("memory", "17179869184"), NULL, 10), 1, 2};
+	return 0;
+}
+int nvmlDeviceGetMigMode(struct gpu *g, unsigned *now, unsigned *pending) { REFUSE(g); *now = g == &gpus[1] ? atoi(fact("mig", "0")) : 0, *pending = 0; return 0; }
+int nvmlDeviceGetEccMode(struct gpu *g, unsigned *now, unsigned *pending) { REFUSE(g); *now = atoi(fact("ecc", "1")), *pending = 0; return 0; }
 
 int nvmlDeviceGetTemperature(struct gpu *g, int sensor, unsigned *t) { REFUSE(g); *t = sensor == 0 ? 41 : 0; return 0; }
 int nvmlDeviceGetMaxClockInfo(struct gpu *g, int type, unsigned *mhz) { REFUSE(g); *mhz = type == 2 ? 3201 : 1980; return 0; }
