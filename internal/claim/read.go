@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -82,6 +83,28 @@ func Read(file string, limits Limits, attachments ...string) (*Artifact, error) 
 	}
 	return &Artifact{Report: raw}, nil
 }
+
+// Commits are what a report says that it is about.
+type Commits struct{ Head, Base string }
+
+// Subject returns the commits that a report says it is about. They are a claim like all of it.
+func Subject(file string) (*Commits, error) {
+	limits := DefaultLimits()
+	artifact, err := Read(file, limits)
+	if err != nil {
+		return nil, err
+	}
+	r, err := decode(file, artifact.Report, limits)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Commit == nil || r.Base == nil || !fullSHA.MatchString(r.Commit.SHA) || !fullSHA.MatchString(r.Base.SHA):
+		return nil, refuse(file, "commit", "the report names no commit and base")
+	}
+	return &Commits{r.Commit.SHA, r.Base.SHA}, nil
+}
+
+var fullSHA = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // refuse makes the error of an artifact that is not read any further.
 func refuse(file, place, format string, args ...any) error {

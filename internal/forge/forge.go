@@ -7,6 +7,7 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,46 @@ type Forge interface {
 	Comment(ctx context.Context, c Comment) (Posted, error)
 	// Check reports the result of a check of a commit.
 	Check(ctx context.Context, c Check) (Posted, error)
+	// Open opens a pull request, unless there is one already.
+	Open(ctx context.Context, p Proposal) (*Pull, error)
+}
+
+// Proposal is a pull request that pawl opens, from a branch of the same repository.
+type Proposal struct {
+	Title, Text string
+	Head, Base  string // branches
+	SHA         string // last commit of Head
+}
+
+// opener is a forge's part of Open.
+type opener interface {
+	Pulls(ctx context.Context, head Head) ([]Pull, error)
+	propose(ctx context.Context, p Proposal) error
+}
+
+// open opens a pull request. It looks for one first, and again if nobody knows whether it was opened.
+func open(ctx context.Context, at opener, repo string, p Proposal) (*Pull, error) {
+	find := func() (*Pull, error) {
+		all, err := at.Pulls(ctx, Head{Repo: repo, SHA: p.SHA, Branch: p.Head})
+		for _, pull := range all {
+			if pull.Base == p.Base {
+				return &pull, nil
+			}
+		}
+		return nil, err
+	}
+	if found, err := find(); found != nil || err != nil {
+		return found, err
+	}
+	proposed := at.propose(ctx, p)
+	if proposed != nil && !maybe(proposed) {
+		return nil, proposed
+	}
+	found, err := find()
+	if found == nil && err == nil {
+		err = cmp.Or(proposed, errors.New("the forge does not list the pull request that it has just opened"))
+	}
+	return found, err
 }
 
 // Head is a commit that a pull request may propose.

@@ -24,6 +24,11 @@ func (g *gitea) Pulls(ctx context.Context, head Head) ([]Pull, error) {
 	return pullsOf(ctx, g.client, g.at+"/pulls", query, head, g.repo)
 }
 
+// Open opens a pull request, unless there is one already.
+func (g *gitea) Open(ctx context.Context, p Proposal) (*Pull, error) { return open(ctx, g, g.repo, p) }
+
+func (g *gitea) propose(ctx context.Context, p Proposal) error { return proposeTo(ctx, g.client, g.at, p) }
+
 func (g *gitea) HeadSHA(ctx context.Context, pull int) (string, error) {
 	var p githubPull
 	_, err := g.call(ctx, request{method: http.MethodGet, path: g.at + "/pulls/" + strconv.Itoa(pull)}, &p)

@@ -88,6 +88,17 @@ func pullsOf(ctx context.Context, c *client, path string, query url.Values, head
 	return out, err
 }
 
+// Open opens a pull request, unless there is one already.
+func (g *github) Open(ctx context.Context, p Proposal) (*Pull, error) { return open(ctx, g, g.repo, p) }
+
+func (g *github) propose(ctx context.Context, p Proposal) error { return proposeTo(ctx, g.client, g.at, p) }
+
+func proposeTo(ctx context.Context, c *client, at string, p Proposal) error {
+	body := map[string]string{"title": p.Title, "body": p.Text, "head": p.Head, "base": p.Base}
+	_, err := c.call(ctx, request{method: http.MethodPost, path: at + "/pulls", body: body, once: true}, nil)
+	return err
+}
+
 func (g *github) HeadSHA(ctx context.Context, pull int) (string, error) {
 	var p githubPull
 	_, err := g.call(ctx, request{method: http.MethodGet, path: g.at + "/pulls/" + strconv.Itoa(pull)}, &p)

@@ -108,6 +108,15 @@ func (g *gitlab) Source(ctx context.Context, sha, path string) ([]byte, error) {
 	return raw, err
 }
 
+// Open opens a merge request, unless there is one already.
+func (g *gitlab) Open(ctx context.Context, p Proposal) (*Pull, error) { return open(ctx, g, g.repo, p) }
+
+func (g *gitlab) propose(ctx context.Context, p Proposal) error {
+	body := map[string]any{"title": p.Title, "description": p.Text, "source_branch": p.Head, "target_branch": p.Base, "remove_source_branch": true}
+	_, err := g.call(ctx, request{method: http.MethodPost, path: project(g.repo) + "/merge_requests", body: body, once: true}, nil)
+	return err
+}
+
 func (g *gitlab) Comment(ctx context.Context, c Comment) (Posted, error) { return stick(ctx, g, c) }
 
 func (g *gitlab) self(ctx context.Context) (string, error) {

@@ -64,6 +64,11 @@ func ask(ctx context.Context, limit time.Duration, dir string, args ...string) (
 
 // stream runs git in dir with these streams.
 func stream(ctx context.Context, limit time.Duration, dir string, stdin io.Reader, stdout io.Writer, args ...string) error {
+	return command(ctx, limit, dir, nil, stdin, stdout, args...)
+}
+
+// command is stream with further variables in git's environment.
+func command(ctx context.Context, limit time.Duration, dir string, env []string, stdin io.Reader, stdout io.Writer, args ...string) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(limited, "git", append([]string{
@@ -76,7 +81,7 @@ func stream(ctx context.Context, limit time.Duration, dir string, stdin io.Reade
 		"-c", "gc.auto=0",
 		"-c", "maintenance.auto=false",
 	}, args...)...)
-	cmd.Env = environment(os.Environ())
+	cmd.Env = append(environment(os.Environ()), env...)
 	// Without a terminal ssh cannot ask questions. A signal lets git remove its
 	// lock files, and reaches its helpers.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

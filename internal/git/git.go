@@ -110,6 +110,11 @@ func Root(ctx context.Context, dir string) (string, error) {
 	return line(ctx, dir, "find the repository of "+dir, "rev-parse", "--show-toplevel")
 }
 
+// Prefix returns where a folder is in its repository; "": at the top.
+func Prefix(ctx context.Context, dir string) (string, error) {
+	return line(ctx, dir, "find the top of the repository", "rev-parse", "--show-prefix")
+}
+
 // UserName returns the name that a commit made in dir would have; empty when git knows none.
 func UserName(ctx context.Context, dir string) string {
 	out, _ := run(ctx, dir, "var", "GIT_AUTHOR_IDENT")

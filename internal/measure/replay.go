@@ -177,3 +177,35 @@ func dataOf(c result.PlayCell, turn int, fresh []result.Fresh, from, count int) 
 	}
 	return data
 }
+
+// LastSet returns the timing of a row in the last set of cells alone, as Remeasured does where the
+// match is known; nil: the row has no record.
+func LastSet(row *result.Row) *result.Timing {
+	if row.Play == nil || len(row.Play.Cells) == 0 || row.Timing == nil {
+		return nil
+	}
+	first, last := 0, 0
+	for i, c := range row.Play.Cells {
+		if len(c.From) == 0 {
+			return nil
+		}
+		if i == 0 || c.Set != last {
+			first, last = c.From[0], c.Set
+		}
+	}
+	if last == 0 {
+		first = 0
+	}
+	t := *row.Timing
+	t.Samples.Dropped = slices.DeleteFunc(slices.Clone(t.Samples.Dropped), func(d result.Drop) bool { return d.From < first })
+	if first > 0 {
+		t.Samples.Dropped = slices.Insert(t.Samples.Dropped, 0, result.Drop{From: 0, To: first, Cause: "first set"})
+	}
+	if len(t.Samples.Kept()) == 0 {
+		return nil
+	}
+	work := t.Stats
+	t.Stats = StatsOf(t.Samples)
+	t.Stats.GFLOPS, t.Stats.GBps = work.GFLOPS*work.Median/t.Stats.Median, work.GBps*work.Median/t.Stats.Median
+	return &t
+}

@@ -70,12 +70,12 @@ func (s *Store) Audited(ctx context.Context) ([]string, error) {
 	if _, ok, err := git.Head(ctx, s.dir); err != nil || !ok {
 		return classes, err
 	}
-	files, err := git.Touched(ctx, s.dir, folder)
+	files, err := git.Touched(ctx, s.dir, Folder)
 	if err != nil {
 		return nil, err
 	}
 	for _, file := range files {
-		class, isFile := strings.CutSuffix(strings.TrimPrefix(file, folder+"/"), ".json")
+		class, isFile := strings.CutSuffix(strings.TrimPrefix(file, Folder+"/"), ".json")
 		if isFile && classSlug.MatchString(class) {
 			classes = append(classes, class)
 		}
@@ -183,7 +183,7 @@ func (e *Entry) contradicts(seconds []float64) error {
 // samplesCommit returns the commit that last changed the samples file; "": none did.
 func (s *Store) samplesCommit(ctx context.Context, class string) (string, error) {
 	raw, _ := readFile(s.samplesPath(class)) // an unreadable file belongs to no commit; the findings report it
-	committed, err := git.Show(ctx, s.dir, "HEAD", folder+"/"+class+samplesEnding)
+	committed, err := git.Show(ctx, s.dir, "HEAD", Folder+"/"+class+samplesEnding)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func (s *Store) samplesCommit(ctx context.Context, class string) (string, error)
 		return "", nil
 	}
 	for _, ending := range []string{samplesEnding, ".json"} {
-		commits, err := git.Log(ctx, s.dir, folder+"/"+class+ending)
+		commits, err := git.Log(ctx, s.dir, Folder+"/"+class+ending)
 		if err != nil {
 			return "", err
 		}
@@ -258,7 +258,7 @@ func (s *Store) versions(ctx context.Context, class string) ([]version, error) {
 	if err := checkClass(class); err != nil {
 		return nil, err
 	}
-	path := folder + "/" + class + ".json"
+	path := Folder + "/" + class + ".json"
 	commits, err := git.Log(ctx, s.dir, path)
 	if err != nil {
 		return nil, err

@@ -31,10 +31,10 @@ func TestLoadBare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			if err := os.MkdirAll(filepath.Join(dir, Folder), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := test.make(filepath.Join(dir, folder, "gpu.json")); err != nil {
+			if err := test.make(filepath.Join(dir, Folder, "gpu.json")); err != nil {
 				t.Fatal(err)
 			}
 			_, err := Open(dir).LoadBare(test.class)

@@ -165,7 +165,7 @@ func (s *Store) recover(ctx context.Context, f *File) (bool, error) {
 	if f.complete() {
 		return false, nil
 	}
-	path := folder + "/" + f.Class + samplesEnding
+	path := Folder + "/" + f.Class + samplesEnding
 	commits, err := git.Log(ctx, s.dir, path)
 	if errors.Is(err, git.ErrNoRepository) || len(commits) == 0 && err == nil {
 		return false, nil

@@ -24,23 +24,23 @@ type Store struct{ dir string }
 // Open returns the baseline of the project in dir. It need not exist yet.
 func Open(dir string) *Store { return &Store{dir: dir} }
 
-// folder is the path of the files in the project.
-const folder = ".pawl/baseline"
+// Folder is the path of the files in the project.
+const Folder = ".pawl/baseline"
 
 const samplesEnding = ".samples.zst"
 
 // Path returns the path of a class's file.
 func (s *Store) Path(class string) string {
-	return filepath.Join(s.dir, filepath.FromSlash(folder), class+".json")
+	return filepath.Join(s.dir, filepath.FromSlash(Folder), class+".json")
 }
 
 func (s *Store) samplesPath(class string) string {
-	return filepath.Join(s.dir, filepath.FromSlash(folder), class+samplesEnding)
+	return filepath.Join(s.dir, filepath.FromSlash(Folder), class+samplesEnding)
 }
 
 // Classes lists the device classes that have a file, sorted.
 func (s *Store) Classes() ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(s.dir, filepath.FromSlash(folder)))
+	entries, err := os.ReadDir(filepath.Join(s.dir, filepath.FromSlash(Folder)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for baselines: %w", err)
 	}
@@ -108,7 +108,7 @@ func (s *Store) LoadBare(class string) (*File, error) {
 		return nil, fmt.Errorf("read the baseline: %w", err)
 	}
 	defer root.Close()
-	name := folder + "/" + class + ".json"
+	name := Folder + "/" + class + ".json"
 	info, err := root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -136,7 +136,7 @@ func (s *Store) LoadAt(ctx context.Context, sha, class string) (*File, error) {
 	}
 	var files [2][]byte
 	for i, name := range []string{class + ".json", class + samplesEnding} {
-		raw, err := git.Show(ctx, s.dir, sha, folder+"/"+name)
+		raw, err := git.Show(ctx, s.dir, sha, Folder+"/"+name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("read the baseline of commit %s: %w", git.Short(sha), err)
 		}
@@ -203,7 +203,7 @@ func (s *Store) Intervals(ctx context.Context, class string, versions int) (map[
 	if err := checkClass(class); err != nil {
 		return found, err
 	}
-	path := folder + "/" + class + ".json"
+	path := Folder + "/" + class + ".json"
 	commits, err := git.Recent(ctx, s.dir, path, versions)
 	if err != nil || len(commits) == 0 {
 		return found, err
@@ -290,7 +290,7 @@ func (f *File) writable(encoded []byte) error {
 func (s *Store) write(f *File, encoded []byte) error {
 	path, samples := s.Path(f.Class), s.samplesPath(f.Class)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("make the folder of the baseline: %w", err)
+		return fmt.Errorf("make the Folder of the baseline: %w", err)
 	}
 	needed := blocks{}
 	for _, e := range f.Entries {
@@ -322,7 +322,7 @@ func (b blocks) write(path string) error {
 // lockPatience is how long another writer may take; a stopped process holds the lock for ever.
 const lockPatience = 30 * time.Second
 
-// lock keeps other writers out. The lock file lies in the runs folder, which git ignores.
+// lock keeps other writers out. The lock file lies in the runs Folder, which git ignores.
 func (s *Store) lock(ctx context.Context) (*os.File, error) {
 	home := filepath.Join(s.dir, ".pawl")
 	path := filepath.Join(home, "runs", "baseline.lock")

@@ -149,7 +149,9 @@ var floors = []floor{
 	},
 	{
 		rooms: "ci",
-		uses:  "claim csource diag disk forge git report result spec unit", // csource: annotations stand beside a function
+		// csource: annotations stand beside a function. measure, ratchet: samples that another job
+		// took move the baseline by the same rules.
+		uses: "claim csource diag disk forge git measure ratchet report result spec unit",
 		why:   "pull requests are served with reports that others made; nothing is measured here",
 	},
 
@@ -159,7 +161,7 @@ var floors = []floor{
 		// draft: what pawl init writes, for nobody but the user to judge. lab: where a run
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin.
-		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft fuzz lab report
+		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft forge fuzz lab report
 			result run selftest spec term unit worker`,
 		why: face,
 	},
