@@ -27,7 +27,9 @@ func (g *gitea) Pulls(ctx context.Context, head Head) ([]Pull, error) {
 // Open opens a pull request, unless there is one already.
 func (g *gitea) Open(ctx context.Context, p Proposal) (*Pull, error) { return open(ctx, g, g.repo, p) }
 
-func (g *gitea) propose(ctx context.Context, p Proposal) error { return proposeTo(ctx, g.client, g.at, p) }
+func (g *gitea) propose(ctx context.Context, p Proposal) error {
+	return proposeTo(ctx, g.client, g.at, p)
+}
 
 func (g *gitea) HeadSHA(ctx context.Context, pull int) (string, error) {
 	var p githubPull

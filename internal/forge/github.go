@@ -91,7 +91,9 @@ func pullsOf(ctx context.Context, c *client, path string, query url.Values, head
 // Open opens a pull request, unless there is one already.
 func (g *github) Open(ctx context.Context, p Proposal) (*Pull, error) { return open(ctx, g, g.repo, p) }
 
-func (g *github) propose(ctx context.Context, p Proposal) error { return proposeTo(ctx, g.client, g.at, p) }
+func (g *github) propose(ctx context.Context, p Proposal) error {
+	return proposeTo(ctx, g.client, g.at, p)
+}
 
 func proposeTo(ctx context.Context, c *client, at string, p Proposal) error {
 	body := map[string]string{"title": p.Title, "body": p.Text, "head": p.Head, "base": p.Base}

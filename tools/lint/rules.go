@@ -152,7 +152,7 @@ var floors = []floor{
 		// csource: annotations stand beside a function. measure, ratchet: samples that another job
 		// took move the baseline by the same rules.
 		uses: "claim csource diag disk forge git measure ratchet report result spec unit",
-		why:   "pull requests are served with reports that others made; nothing is measured here",
+		why:  "pull requests are served with reports that others made; nothing is measured here",
 	},
 
 	// Floor 5: faces. cli is the one that starts the others.
