@@ -45,8 +45,7 @@ func recalled(ctx context.Context, t *testing.T, dir string, change func(*ratche
 func asStored(*ratchet.Entry) {}
 
 func TestHistory(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.kernel("k", 400)
 	p.commit("faster")
 	p.baseline()

@@ -37,8 +37,7 @@ func (p *project) mustBeSound() {
 // base, and whose entry names a commit that nobody has.
 func gone(t *testing.T) *project {
 	t.Helper()
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.squash()
 	p.kernel("k", 600)
 	p.commit("slower")
@@ -80,8 +79,7 @@ func TestBestKnownIsBoundToAnotherCommit(t *testing.T) {
 // After a squash merge nothing changes any more; the version is bound to the new commit all the
 // same.
 func TestUnchangedBestKnownIsBoundToAnotherCommit(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.squash()
 	p.replace("k.c", "void", "/* why */ void")
 	p.commit("comment")
@@ -129,8 +127,7 @@ func TestAcceptOfBestKnownWhoseCommitIsGone(t *testing.T) {
 // On a branch that has moved the baseline there is nothing left to do, and a check says
 // that, with --update-baseline or without.
 func TestBranchThatMovedTheBaseline(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	first := p.stored()
 	p.git("checkout", "--quiet", "-b", "fast")
 	p.kernel("k", 300)

@@ -40,6 +40,9 @@ func TestWrongAnswers(t *testing.T) {
 		{"data", result.Incorrect, true, "64 of 64 elements are wrong", ""}, // timed or not
 	} {
 		t.Run(tc.wrong, func(t *testing.T) {
+			if testing.Short() && tc.wrong == "timed" {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.script("k", puppet.Script{Micros: 100, Wrong: tc.wrong})
 			p.commit("five times as fast")
@@ -109,6 +112,9 @@ func TestRightAnswersAsBefore(t *testing.T) {
 func TestCliffs(t *testing.T) {
 	for slow, found := range map[int]bool{0: false, 5: false, 15: false, 1000: true} {
 		t.Run(fmt.Sprint(slow), func(t *testing.T) {
+			if testing.Short() && slow != 15 && !found {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.script("k", puppet.Script{Micros: 400, Odd: slow})
 			p.commit("faster")
@@ -144,6 +150,9 @@ func TestFasterOnTooLittleNewData(t *testing.T) {
 		"there are enough": {{Micros: 500}, {Micros: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "there are enough" {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.script("k", scripts[0])
 			p.commit("base")
@@ -293,6 +302,9 @@ func TestCellsThatEndInAnExamination(t *testing.T) {
 		"the oracle, at a config":       {candidate: puppet.Script{Micros: 400}, ref: puppet.Script{Micros: 1, Crash: "produce", Only: 64}, unjudged: "k/c"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "the oracle, at a config" {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.spec(two, strings.Replace(entry("k"), "{elementwise: in}", "{kernel: ref}", 1), withoutOracle("ref"))
 			p.script("k", puppet.Script{Micros: 500})

@@ -48,7 +48,7 @@ func writer(dir string) int {
 	}
 }
 
-// Two writers at a time are killed at any moment, a thousand in all. Afterwards every update that a
+// Two writers at a time are killed at any moment, a thousand in all, a hundred in short tests. Afterwards every update that a
 // writer reported is there, whole.
 func TestKilledWriters(t *testing.T) {
 	kills := 1000
@@ -93,7 +93,7 @@ func writerProgram(t *testing.T) string {
 		return os.Args[0]
 	}
 	program := filepath.Join(t.TempDir(), "writer")
-	build := exec.Command("go", "test", "-c", "-race=false", "-o", program, ".")
+	build := exec.Command("go", "test", "-c", "-race=false", "-trimpath", "-o", program, ".") // as make unit compiles it
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Logf("writers have the race detector: %v\n%s", err, out)
