@@ -78,13 +78,15 @@ FEW := $(if $(SHORT),build ratchet)
 SIMULATIONS := ^TestFamilyLevel$$
 SHARED := ^(TestPoolShares|TestExamineAll$(if $(SHORT),|TestBuildersShareACache|TestDoneHoldsNoCompilerBack|TestOrderDuplicatesAndFailures|TestKilledCompiler|TestConcurrentUpdates))
 
-# Lint has vetted them; without paths in them, builds of another clone serve this one.
-TEST := $(GO) test $(SHORT) -vet=off -trimpath
-RACE := GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race
+# Lint has vetted them; without paths in them, builds of another clone serve this one; without tables for
+# debuggers, linking takes half as long.
+TEST = $(GO) test $(SHORT) -vet=off -trimpath -ldflags='-s -w'
+RACE = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race
 
+# What waits longest is first.
 unit: ## the tests beside the code, with the race detector
 	@! grep -nE '^\s*go (func|[a-z])|\.Go\(func|"sync"' $$(ls $(ALONE:%=internal/%/*.go) | grep -v _test) || { echo 'these packages run without the race detector: see ALONE in the Makefile'; false; }
-	$(call step,unit,packages=$$($(GO) list ./... | grep -v '^pawl/test/') alone=$$(printf 'pawl/internal/%s\n' $(ALONE) $(FEW)) && \
+	$(call step,unit,packages=$$($(GO) list ./internal/worker/... ./... | grep -v '^pawl/test/') alone=$$(printf 'pawl/internal/%s\n' $(ALONE) $(FEW)) && \
 		export PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" && \
 		$(RACE) -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
 		$(RACE) -run '$(SHARED)' ./internal/check ./internal/fuzz $(FEW:%=./internal/%) && \
@@ -100,6 +102,7 @@ script: build ## scripts that drive the shipped binary
 system: build ## faults, sandbox and workers of the shipped binary
 	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -p 1 -timeout 25m -parallel $(PARALLEL) ./test/system/... ./test/conformance/... ./test/soak/...)
 
+selftest: SHORT =
 selftest: build ## all of the corpus of cheats and honest kernels, of which the tests leave some out
 	$(call step,selftest,PAWL_SELFTEST=all PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 30m -v -run '^TestSelftest$$' ./test/system)
 
