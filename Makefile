@@ -90,8 +90,8 @@ unit: ## the tests beside the code, with the race detector
 		export PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" && \
 		$(RACE) -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
 		$(RACE) -run '$(SHARED)' ./internal/check ./internal/fuzz $(FEW:%=./internal/%) && \
-		$(if $(FEW),$(TEST) $(FEW:%=./internal/%) &&) \
-		tools/in-memory $(TEST) -timeout 8m $(ALONE:%=./internal/%) && $(TEST) -run '$(SIMULATIONS)' ./internal/judge)
+		$(if $(FEW),$(TEST) -skip '$(SHARED)' $(FEW:%=./internal/%) &&) \
+		tools/in-memory $(TEST) -timeout 8m -skip '$(SHARED)' $(ALONE:%=./internal/%) && $(TEST) -run '$(SIMULATIONS)' ./internal/judge)
 
 # So many tests of the shipped binary run beside each other: each starts many processes.
 PARALLEL = $(shell n=$${GOMAXPROCS:-$$(nproc)}; [ $$n -lt 4 ] && echo $$n || echo 4)

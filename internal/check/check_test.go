@@ -373,7 +373,7 @@ func TestFaultyVersionsInTrios(t *testing.T) {
 		"candidate, and the best-known, as well": {crashes(500), puppet.Script{Micros: 505}, puppet.Script{Micros: 606, Crash: "sample", After: 45, Only: 128}, result.Broken, []result.Role{result.Best}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != "base, slower than the best-known" && name != "candidate, and the best-known, as well" {
+			if testing.Short() && name != "base, slower than the best-known" {
 				t.Skip("long: run by make long")
 			}
 			p := newProject(t)

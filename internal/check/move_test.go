@@ -49,6 +49,9 @@ func gone(t *testing.T) *project {
 // A best-known version whose commit is gone is known by its identity, and bound to the
 // commit that has it now.
 func TestBestKnownIsBoundToAnotherCommit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; test/script/testdata/check_git.txt has such a commit")
+	}
 	p := gone(t)
 	before := p.stored()
 	row := rowOf(t, p.check(), "k/c")
@@ -127,6 +130,9 @@ func TestAcceptOfBestKnownWhoseCommitIsGone(t *testing.T) {
 // On a branch that has moved the baseline there is nothing left to do, and a check says
 // that, with --update-baseline or without.
 func TestBranchThatMovedTheBaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; test/script/testdata/check_story.txt has such a branch")
+	}
 	p := newBaselined(t)
 	first := p.stored()
 	p.git("checkout", "--quiet", "-b", "fast")

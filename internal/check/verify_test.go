@@ -150,7 +150,7 @@ func TestFasterOnTooLittleNewData(t *testing.T) {
 		"there are enough": {{Micros: 500}, {Micros: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name == "there are enough" {
+			if testing.Short() && name != "the change" {
 				t.Skip("long: run by make long")
 			}
 			p := newProject(t)
@@ -302,7 +302,7 @@ func TestCellsThatEndInAnExamination(t *testing.T) {
 		"the oracle, at a config":       {candidate: puppet.Script{Micros: 400}, ref: puppet.Script{Micros: 1, Crash: "produce", Only: 64}, unjudged: "k/c"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name == "the oracle, at a config" {
+			if testing.Short() && name != "the candidate, at a neighbour" {
 				t.Skip("long: run by make long")
 			}
 			p := newProject(t)
