@@ -211,10 +211,13 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	}
 	failed := err != nil || one.Fault != nil || one.Reason != ""
 	if !failed && one.Skipped == "" && unsteady == nil {
-		var beside []result.Finding
+		var broken *result.Case
 		var near error
-		beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed)
-		found.Findings = append(found.Findings, beside...)
+		if broken, near, err = c.beside(ctx, v, room, bench); broken != nil {
+			found.Passed++ // at its own size
+			found.Cases = append(found.Cases, broken)
+			one, failed = broken, true
+		}
 		if near != nil { // the neighbour says nothing of this config, and the cells may have ended
 			_ = room.close(ctx)
 			examiner = room.examiner(ctx, c, v, v.candidate)
