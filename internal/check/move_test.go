@@ -201,3 +201,31 @@ func TestTooFewTimedSamples(t *testing.T) {
 		}
 	}
 }
+
+// A kernel that is the oracle of another is expected to have none, and no baseline.
+func TestOracleKernelsRaiseNoDoubt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kernel string
+		doubts bool
+	}{
+		"of nobody": {entry("k"), true},
+		"of k":      {strings.Replace(entry("k"), "{elementwise: in}", "{kernel: ref}", 1), false},
+	} {
+		for _, change := range []string{"new", "changed"} {
+			t.Run(name+", "+change, func(t *testing.T) {
+				p := newProject(t)
+				p.spec("", tc.kernel, withoutOracle("ref"))
+				p.kernel("ref", 500)
+				if change == "changed" {
+					p.commit("with ref")
+					p.kernel("ref", 400)
+				}
+				p.commit("this")
+				row := rowOf(t, p.check(update), "ref/c")
+				if got := row.Moved != nil; got != tc.doubts || (len(row.Verification.Limits) > 0) != tc.doubts {
+					t.Errorf("%s: moved %+v, limits %q", row.Verdict, row.Moved, row.Verification.Limits)
+				}
+			})
+		}
+	}
+}

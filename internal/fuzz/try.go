@@ -54,7 +54,7 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 // withoutNotes removes the notes on cases of a kernel that nobody can judge: without a judge they
 // mean nothing.
 func (s *subject) withoutNotes() {
-	if v := s.verification; s.fault != nil && s.fault.Cause == result.CauseOracle && v.Passed+v.Failed == 0 {
+	if v := s.verification; s.fault != nil && (s.fault.Cause == result.CauseOracle || s.fault.Cause == result.CauseNoOracle) && v.Passed+v.Failed == 0 {
 		v.Limits = v.Limits[min(len(v.Limits), len(s.plan.Notes)):]
 	}
 }

@@ -212,6 +212,7 @@ const (
 	CauseMemory      Cause = "memory"        // more than there is, or than it may use
 	CauseThreads     Cause = "threads"       // more threads than it may start
 	CauseOracle      Cause = "oracle"        // no right answer was available to compare with
+	CauseNoOracle    Cause = "no oracle"     // nobody knows the right answers
 	CauseCheat       Cause = "cheat"         // caught using one of the exploits of docs/integrity.md
 	CauseSanitizer   Cause = "sanitizer"     // compute-sanitizer found an error in device code
 	CauseForged      Cause = "forged"        // answers that contradict the worker
