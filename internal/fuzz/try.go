@@ -108,6 +108,9 @@ func (f *fuzzing) next(ctx context.Context, s *subject, t trial.Trial, fresh boo
 		}
 		s.fail("verify", err)
 		return nil, false
+	case one.Fault != nil && one.Fault.Cause == result.CauseNoEntry: // it is the same at every size
+		s.fail("verify", one.Fault)
+		return nil, false
 	}
 	s.verification.Findings = append(s.verification.Findings, findings...)
 	return one, true
