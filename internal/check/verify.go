@@ -179,15 +179,16 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	}
 	found.Oracle = x.Answers.String()
 	if x.Oracle == nil {
+		missing, _ := c.noOracle(v.built)
 		if x.Reference == nil {
 			if !x.answers {
-				found.Limits = append(found.Limits, "the right answers are unknown: the kernel has no oracle and there is no earlier version")
+				found.Limits = append(found.Limits, "the right answers are unknown: "+missing+" and there is no earlier version")
 			}
 			return
 		}
 		found.Oracle = "the base version"
 		if !x.answers {
-			found.Limits = append(found.Limits, comparedWithBase)
+			found.Limits = append(found.Limits, missing+comparedWithBase)
 		}
 	}
 	for _, job := range x.Jobs() {

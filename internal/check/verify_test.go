@@ -211,6 +211,33 @@ func TestNoOracle(t *testing.T) {
 	mustBe(t, rowOf(t, p.check(), "k/c"), result.Incorrect)
 }
 
+// A commit that brings the oracle is still judged without one: the base's counts, and the refusal
+// says so. The next commit has it.
+func TestOracleThatTheBaseLacks(t *testing.T) {
+	p := newProject(t)
+	p.spec("", withoutOracle("k"))
+	base := p.commit("no oracle")
+	p.spec("", entry("k"))
+	p.commit("an oracle")
+	row := rowOf(t, p.check(update), "k/c")
+	m := row.Moved
+	if m == nil || m.Done || !m.Asked || !strings.Contains(m.Refused, "the base (HEAD~1, "+base[:7]+") has no oracle for it yet") || strings.Contains(m.Refused, "the kernel has no oracle") {
+		t.Errorf("moved %+v", m)
+	}
+	for _, limit := range row.Verification.Limits {
+		if strings.Contains(limit, "the kernel has no oracle") {
+			t.Errorf("limit: %s", limit)
+		}
+	}
+	if m != nil && !strings.Contains(m.Hint, "after the next commit") {
+		t.Errorf("hint: %s", m.Hint)
+	}
+	p.commit("nothing else")
+	if m := rowOf(t, p.check(update), "k/c").Moved; m == nil || !m.Done {
+		t.Errorf("the next commit: %+v", m)
+	}
+}
+
 // An oracle that fails says nothing of the kernel, and the row does not pass.
 func TestOracleThatDoesNotAnswer(t *testing.T) {
 	p := newProject(t)

@@ -153,9 +153,26 @@ func headline(r *result.Report, rows []checked) string {
 	return verdictLine(r, told) + prefixed(", ", suspects(rows))
 }
 
-// closing is headline with all rows counted.
+// closing is headline with all rows counted, and what --update-baseline did not do.
 func closing(r *result.Report, rows []checked) string {
-	return verdictLine(r, rows) + prefixed(", ", suspects(rows))
+	return verdictLine(r, rows) + prefixed(", ", suspects(rows)) + prefixed("; ", unmoved(rows))
+}
+
+// unmoved says how many rows --update-baseline was to make the baseline, and did not; "" where it
+// refused none.
+func unmoved(rows []checked) string {
+	stay := where(rows, func(c checked) bool { return refused(c.row) })
+	asked := len(stay) + len(where(rows, func(c checked) bool { return c.row.Moved != nil && c.row.Moved.Done }))
+	first := !slices.ContainsFunc(stay, func(c checked) bool { return c.row.Moved.From != "" })
+	switch {
+	case len(stay) == 0:
+		return ""
+	case len(stay) < asked:
+		return fmt.Sprintf("%s of %s did not become the baseline", unit.Count(len(stay)), unit.Count(asked))
+	case first:
+		return "no baseline was made"
+	}
+	return "the baseline did not move"
 }
 
 func verdictLine(r *result.Report, rows []checked) string {
@@ -199,11 +216,11 @@ func strict(r *result.Report) bool { return r.Outcome != nil && r.Outcome.Strict
 
 // closingTone returns how the last line of a terminal looks.
 func closingTone(r *result.Report, rows []checked) view.Tone {
-	switch endingOf(r, rows) {
-	case result.Passed:
-		return view.Good
-	case result.Failed:
+	switch ending := endingOf(r, rows); {
+	case ending == result.Failed:
 		return view.Bad
+	case ending == result.Passed && unmoved(rows) == "":
+		return view.Good
 	}
 	return view.Unsure
 }

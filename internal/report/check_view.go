@@ -34,7 +34,11 @@ func (b *builder) check() {
 	b.checkComment(rows)
 	b.add(view.Terminal, view.Section{Items: faults(r, true)})
 	told := b.checkPage(rows)
-	b.warnings(view.Terminal|view.Markdown, allWarnings(calm(attentive(r))))
+	doubts := calm(attentive(r))
+	stays, others := refusals(doubts)
+	b.warnings(view.Verbose|view.Markdown, allWarnings(doubts))
+	b.warnings(view.Text, allWarnings(others))
+	b.add(view.Text, view.Section{Lines: each(stays, doubt), List: true})
 	steps, trust := checkNotes(r), authorTrust(r.Rows, (*result.Row).Name)
 	for _, note := range steps {
 		b.add(view.Terminal|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(note)}), End: true})
