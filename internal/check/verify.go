@@ -186,7 +186,7 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 			}
 			return
 		}
-		found.Oracle = "the base version"
+		found.Oracle = result.BaseVersion
 		if !x.answers {
 			found.Limits = append(found.Limits, missing+comparedWithBase)
 		}

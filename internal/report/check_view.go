@@ -46,7 +46,8 @@ func (b *builder) check() {
 	for _, note := range present(trust) {
 		b.add(view.Verbose|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(note)}), End: true})
 	}
-	b.notes(view.HTML, append(steps, present(trust)...))
+	b.lines(view.Verbose, view.Quiet, explanations(r)...)
+	b.notes(view.HTML, slices.Concat(steps, present(trust), explanations(r)))
 	b.lines(view.Verbose, view.Quiet, present(prefixed("compiled with ", flagsLine(r)))...)
 	if b.shows(view.HTML) {
 		b.checkPlots(rows)
