@@ -57,6 +57,7 @@ func (b *builder) check() {
 	alarm := alarms(r)
 	b.v.Closing, b.v.Next = view.Line{Text: closing(r, rows), Tone: closingTone(r, rows)}, nextStep(r, rows)
 	b.end(view.Text, trustWord(r.Rows), alarmRate(r))
+	b.lines(view.Verbose, view.Quiet, present(r.Uncited)...)
 	b.end(view.Verbose, alarm, when(examined(rows), prefixed("data: ", replayed(r))))
 	b.v.Foot = present(methodLine(r), "δ is positive when slower", alarm, r.Started.UTC().Format(time.RFC3339), "pawl "+r.Tool.Version, prefixed("run ", r.ID))
 }

@@ -44,6 +44,7 @@ type Report struct {
 
 	Gate        *Gate        `json:"gate,omitempty"`         // the gate of a check
 	FalseAlarms *FalseAlarms `json:"false_alarms,omitempty"` // for a check, where the machine is calibrated
+	Uncited     string       `json:"uncited,omitempty"`      // why the calibration of this machine says nothing about the check
 	Selftest    *Selftest    `json:"selftest,omitempty"`
 }
 

@@ -19,11 +19,19 @@ type layout struct {
 	stacked bool  // the first column stands above the others
 }
 
-// layout finds a place for all rows. Where they do not fit, sentences wrap or stand below their row,
+// empty reports whether no row has a text in a column.
+func (t *Table) empty(column int) bool {
+	return !slices.ContainsFunc(t.Rows, func(row []Cell) bool { return column < len(row) && row[column].Text != "" })
+}
+
+// layout finds a place for all rows. A column with a rank is left out where no row has a text in it. Where they do not fit, sentences wrap or stand below their row,
 // then columns are left out by their rank, and at last the first one stands above the others.
 func (t *Table) layout(rows [][]Cell) *layout {
 	l := &layout{Table: t, widths: make([]int, len(t.Columns)), words: -1}
 	for i, column := range t.Columns {
+		if column.Rank > 0 && t.empty(i) {
+			continue
+		}
 		l.columns = append(l.columns, i)
 		if column.Words && i == len(t.Columns)-1 {
 			l.words = i

@@ -108,3 +108,13 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+// A column with a rank that no row has a text in is left out, heading and all.
+func TestEmptyColumnIsLeftOut(t *testing.T) {
+	table := &Table{Columns: []Column{{Header: "name"}, {Header: "compute", Rank: 3}, {Header: "memory", Rank: 3}, {Header: "why", Words: true}}}
+	table.Add("k/a", "", "", "check")
+	table.Add("k/b", "", "3 GB/s", "accept")
+	if got, want := table.String(), "name  memory  why\nk/a           check\nk/b   3 GB/s  accept\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -19,7 +19,7 @@ const (
 type Column struct {
 	Header string
 	Align  Align
-	Rank   int  // where there is no room for all, columns of a lower rank stay; 0: always
+	Rank   int  // where there is no room for all, columns of a lower rank stay, and where no row has a text, none of a rank; 0: always
 	Words  bool // sentences, which may wrap or stand below their row; of one column, the last
 }
 
