@@ -103,7 +103,7 @@ func showJSON(e *env, classes []baseline.Class, removed bool) error {
 
 func showBaseline(e *env, c baseline.Class, removed bool) {
 	style := e.style()
-	fmt.Fprintf(e.stdout, "%s · %s · %s\n", style.Bold(c.Class), unit.Plural(len(c.Names), "entry", "entries"), relative(c.Path))
+	e.print("%s · %s · %s\n", style.Bold(c.Class), unit.Plural(len(c.Names), "entry", "entries"), relative(c.Path))
 	table := e.table(
 		left("kernel/config"), right("median"), right("95% interval"), ranked(3, right("compute")), ranked(3, right("memory")), ranked(1, left("commit")), ranked(2, left("measured")), words("moved by"),
 	)
@@ -119,7 +119,7 @@ func showBaseline(e *env, c baseline.Class, removed bool) {
 			moves := c.Removed[name].Moves
 			if len(moves) > 0 {
 				m := moves[len(moves)-1]
-				fmt.Fprintf(e.stdout, "  removed: %s, %s, by %s\n", name, m.Time.Format("2006-01-02"), movedBy(m))
+				e.print("  removed: %s, %s, by %s\n", name, m.Time.Format("2006-01-02"), movedBy(m))
 			}
 		}
 	}

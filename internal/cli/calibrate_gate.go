@@ -63,12 +63,12 @@ func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	if decisions == 0 {
 		return nil
 	}
-	fmt.Fprintf(e.stdout, "\n  %s a decision; decisions of one set of cells are correlated, so the bounds count them as fewer", unit.Duration(c.Seconds/float64(decisions)))
+	e.print("\n  %s a decision; decisions of one set of cells are correlated, so the bounds count them as fewer", unit.Duration(c.Seconds/float64(decisions)))
 	if alarms := c.Alarms(10); alarms != nil {
-		fmt.Fprintf(e.stdout, "\n  false alarms, of %s: ≤ %.2f%% of rows, so ≤ %.1f%% of runs with ten rows (one-sided 95%% bounds)", alarms.Kernel, 100*alarms.PerDecision, 100*alarms.PerRun)
+		e.print("\n  false alarms, of %s: ≤ %.2f%% of rows, so ≤ %.1f%% of runs with ten rows (one-sided 95%% bounds)", alarms.Kernel, 100*alarms.PerDecision, 100*alarms.PerRun)
 	}
 	if text := tooLittle(c); text != "" {
-		fmt.Fprintf(e.stdout, "\n  %s", text)
+		e.print("\n  %s", text)
 	}
 	_, err := fmt.Fprintf(e.stdout, "\n  calibration: %s\n", relative(calibrate.Path(c)))
 	return err

@@ -83,9 +83,6 @@ func (t *Table) String() string {
 	}
 
 	l := t.layout(rows)
-	if titled && l.words >= 0 && l.beside == 0 {
-		rows[0][l.words].Text = "" // sentences below their rows need no header
-	}
 	var b strings.Builder
 	for _, row := range rows {
 		l.row(&b, row)
