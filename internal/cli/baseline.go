@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/baseline"
+	"pawl/internal/diag"
 	"pawl/internal/term"
 	"pawl/internal/unit"
 )
@@ -37,13 +38,26 @@ func newBaseline(e *env) *cobra.Command {
 		Long: `The baseline holds, for each kind of device, the best-known version of every kernel
 on every config. pawl check moves it forward when a version is provably faster. It
 goes back only with a reason, and verify finds the moves without one.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &diag.Problem{
+					Message: fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath()), Hint: meantCommand(cmd, args[0]) + cmd.CommandPath() + " --help lists the commands",
+				}
+			}
 			return usage("expected one of: show, history, verify, accept, reset (see pawl baseline --help)")
 		},
 	}
 	cmd.AddCommand(newBaselineShow(e), newBaselineHistory(e), newBaselineVerify(e), newBaselineAccept(e), newBaselineReset(e))
 	return cmd
+}
+
+// meantCommand asks whether a command that is spelt alike was meant; "" where none is.
+func meantCommand(cmd *cobra.Command, word string) string {
+	if likely := cmd.SuggestionsFor(word); len(likely) > 0 {
+		return "did you mean " + likely[0] + "? "
+	}
+	return ""
 }
 
 func newBaselineShow(e *env) *cobra.Command {

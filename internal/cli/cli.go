@@ -145,7 +145,7 @@ func newRoot(e *env) *cobra.Command {
 				err = fmt.Errorf("%w; did you mean %ss?", err, invalid.GetValue())
 			}
 		}
-		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
+		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	root.AddCommand(
 		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e),

@@ -212,8 +212,12 @@ func compareTone(rows []compared) view.Tone {
 	return compareTones[rows[0].row.Verdict]
 }
 
-// compareNext says how much would decide inconclusive rows; "" where there are none.
+// compareNext says why nothing was judged, or how much would decide inconclusive rows; "" where
+// everything was decided.
 func compareNext(r *result.Report, rows []compared) string {
+	if r.Outcome != nil && r.Outcome.Result == result.Unjudged {
+		return strings.Join(r.Outcome.Reasons, "; ")
+	}
 	open := slices.ContainsFunc(rows, func(c compared) bool { return c.row.Verdict == result.Inconclusive })
 	if !open || len(r.Inputs) == 0 {
 		return ""
