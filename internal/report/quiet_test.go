@@ -138,7 +138,9 @@ func TestDoubtsInOneLine(t *testing.T) {
 
 // A failed gate says what to do next.
 func TestFailedGateNamesNextStep(t *testing.T) {
-	slower := func(name string) *result.Row { return &result.Row{Kernel: "k", Config: name, Verdict: result.Regression} }
+	slower := func(name string) *result.Row {
+		return &result.Row{Kernel: "k", Config: name, Verdict: result.Regression}
+	}
 	wrong := func(kernel, oracle string) *result.Row {
 		return &result.Row{Kernel: kernel, Config: "c", Verdict: result.Incorrect, Verification: &result.Verification{Oracle: oracle, Failed: 1}}
 	}

@@ -48,6 +48,9 @@ func (t *Table) layout(rows [][]Cell) *layout {
 	if t.Width <= 0 || l.total() <= t.Width {
 		return l
 	}
+	if l.words >= 0 && l.beside < leastWords && l.leaveDetails() {
+		return l
+	}
 	if l.words >= 0 {
 		l.beside -= l.total() - t.Width
 		if l.beside < leastWords {
@@ -56,6 +59,20 @@ func (t *Table) layout(rows [][]Cell) *layout {
 	}
 	l.choose()
 	return l
+}
+
+// details is the rank from which columns go before short sentences stand below their rows.
+const details = 3
+
+// leaveDetails leaves out the columns of details, if the others then fit.
+func (l *layout) leaveDetails() bool {
+	all := l.columns
+	l.columns = slices.DeleteFunc(slices.Clone(all), func(i int) bool { return l.Columns[i].Rank >= details })
+	if l.total() > l.Width {
+		l.columns = all
+		return false
+	}
+	return true
 }
 
 // choose leaves columns out: it keeps those without a rank, and of the others, the lowest rank first,

@@ -129,3 +129,12 @@ func TestFillKeepsQuantities(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Details go before short sentences stand below their rows.
+func TestShortSentencesStayBeside(t *testing.T) {
+	table := &Table{Width: 36, Columns: []Column{{Header: "name"}, {Header: "commit", Rank: 1}, {Header: "memory", Rank: 3}, {Header: "moved by", Words: true}}}
+	table.Add("histogram/large", "ea5b036", "14.4 GB/s", "check (me)")
+	if got, want := table.String(), "name             commit   moved by\nhistogram/large  ea5b036  check (me)\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
