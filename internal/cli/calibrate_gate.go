@@ -70,7 +70,8 @@ func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	if text := tooLittle(c); text != "" {
 		e.print("\n  %s", text)
 	}
-	_, err := fmt.Fprintf(e.stdout, "\n  calibration: %s\n", relative(calibrate.Path(c)))
+	e.print("\n  calibration: %s", relative(calibrate.Path(c)))
+	_, err := fmt.Fprintln(e.stdout)
 	return err
 }
 
