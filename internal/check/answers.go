@@ -24,7 +24,7 @@ type exam struct {
 	unasked  error            // why the base's oracle cannot be asked about the candidate's arguments
 	err      error            // why there are no answers
 	answers  bool             // the kernel has no oracle, and is the oracle or rival of others
-	near     []*spec.Instance // neighbours of its size that are examined; nil: not chosen yet
+	near     []*spec.Instance // neighbours of its size that are examined
 	notes    []result.Warning
 }
 

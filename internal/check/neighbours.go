@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"pawl/internal/lab"
@@ -17,35 +16,30 @@ import (
 // besideSpan is how long the neighbours of one config are examined; one always is.
 const besideSpan = 3 * time.Second
 
-// nearby shares the neighbours of a kernel out among its configs: each config has one at least, and
-// each variable grows in one of them.
-type nearby struct {
-	lock  sync.Mutex
-	left  int             // configs that have not begun
-	grown map[string]bool // variables
+// shareNeighbours shares the neighbours of every kernel out among its rows: each row has one at
+// least, and each variable grows in one of them.
+func shareNeighbours(rows []*verified) {
+	for _, group := range grouped(rows, func(v *verified) string { return v.candidate.Variant.Kernel.Name }) {
+		done := map[string]bool{} // variables that grow
+		for i, v := range group {
+			v.exam.near = someNeighbours(v.candidate.Instance, done, len(group)-i-1)
+		}
+	}
 }
 
-// begin says that a config is examined.
-func (n *nearby) begin() {
-	n.lock.Lock()
-	defer n.lock.Unlock()
-	n.left = max(0, n.left-1) // some are examined twice
-}
-
-// share returns the neighbours that a config examines, in random order.
-func (n *nearby) share(here *spec.Instance) []*spec.Instance {
+// someNeighbours returns the neighbours that a config examines, in random order, when so many
+// configs come after it.
+func someNeighbours(here *spec.Instance, done map[string]bool, after int) []*spec.Instance {
 	near := verify.Neighbours(here)
 	rand.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
-	n.lock.Lock()
-	defer n.lock.Unlock()
-	fresh := slices.DeleteFunc(slices.Clone(near), func(next *spec.Instance) bool { return n.grown[grown(here, next)] })
-	if most := max(1, len(fresh)-n.left); len(fresh) > 0 {
+	fresh := slices.DeleteFunc(slices.Clone(near), func(next *spec.Instance) bool { return done[grown(here, next)] })
+	if most := max(1, len(fresh)-after); len(fresh) > 0 {
 		near = fresh[:min(most, len(fresh))]
 	} else {
 		near = near[:min(1, len(near))]
 	}
 	for _, next := range near {
-		n.grown[grown(here, next)] = true
+		done[grown(here, next)] = true
 	}
 	return near
 }
@@ -64,10 +58,7 @@ func grown(here, next *spec.Instance) string {
 // that it cannot run at all is not a finding: failed then says why. A forged answer is an error.
 // The case is that of a size where the change is wrong and the base version is right.
 func (c *check) beside(ctx context.Context, v *verified, room *examRoom, bench *verify.Bench) (broken *result.Case, failed, err error) {
-	x, here := v.exam, v.candidate.Instance
-	if x.near == nil { // else it is examined again, with the same
-		x.near = room.near[here.Variant.Kernel.Name].share(here)
-	}
+	x := v.exam
 	if len(x.near) == 0 {
 		return nil, nil, nil
 	}

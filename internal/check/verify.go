@@ -50,6 +50,7 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 		}
 		return out
 	}
+	shareNeighbours(waiting)
 	var largest int64
 	for _, v := range waiting {
 		if v.candidate.GPU() {
@@ -65,14 +66,6 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 // may be the reason, is examined again alone.
 func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int, examine func(context.Context, *verified, *examRoom)) {
 	device := &lab.SharedDevice{}
-	near := map[string]*nearby{}
-	for _, v := range rows {
-		name := v.candidate.Variant.Kernel.Name
-		if near[name] == nil {
-			near[name] = &nearby{grown: map[string]bool{}}
-		}
-		near[name].left++
-	}
 	var begun atomic.Int64
 	all := func(some []*verified, room *examRoom) {
 		for _, v := range some {
@@ -81,7 +74,6 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 			}
 			done := min(int(begun.Add(1)), len(rows)) - 1
 			c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: done, Total: len(rows)})
-			near[v.candidate.Variant.Kernel.Name].begin()
 			examine(ctx, v, room)
 			if room.used && v.doubtful() && ctx.Err() == nil { // another kernel's launches may be the reason
 				_ = room.close(ctx)
@@ -113,12 +105,12 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 		}
 		together = slices.AppendSeq(together, slices.Chunk(group, (len(group)+parts-1)/parts))
 	}
-	room := &examRoom{device: device, near: near}
+	room := &examRoom{device: device}
 	all(alone, room)
 	leave(room)
 	rooms := make(chan *examRoom, examiners)
 	for range examiners {
-		rooms <- &examRoom{device: device, near: near}
+		rooms <- &examRoom{device: device}
 	}
 	lab.AtATime(examiners, len(together), func(i int) {
 		room := <-rooms
@@ -140,7 +132,7 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 			again = append(again, v)
 		}
 	}
-	room = &examRoom{device: device, near: near, fresh: true}
+	room = &examRoom{device: device, fresh: true}
 	all(again, room)
 	leave(room)
 }
@@ -359,7 +351,6 @@ type examRoom struct {
 	used   bool // a cell of it was another kernel's before
 	fresh  bool // cells of another kernel are not used
 	kernel *spec.Kernel
-	near   map[string]*nearby // by kernel; all rooms have the same
 }
 
 // examiner returns the examiner that compares the answers of a row's candidate. With a nil
