@@ -27,14 +27,14 @@ func shareNeighbours(rows []*verified) {
 	}
 }
 
-// someNeighbours returns the neighbours that a config examines, in random order, when so many
-// configs come after it.
+// someNeighbours draws the neighbours of one config. Variables in done already grow at an earlier
+// config; after is the number of configs that are still to come.
 func someNeighbours(here *spec.Instance, done map[string]bool, after int) []*spec.Instance {
 	near := verify.Neighbours(here)
 	rand.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
 	fresh := slices.DeleteFunc(slices.Clone(near), func(next *spec.Instance) bool { return done[grown(here, next)] })
-	if most := max(1, len(fresh)-after); len(fresh) > 0 {
-		near = fresh[:min(most, len(fresh))]
+	if len(fresh) > 0 { // those that the later configs have no room for, and one at least
+		near = fresh[:max(1, len(fresh)-after)]
 	} else {
 		near = near[:min(1, len(near))]
 	}
