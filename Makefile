@@ -1,6 +1,6 @@
 # Two commands do everything on a machine that has Go and make:
 #   make demo   builds pawl and lets it judge six changes to the example kernels
-#   make test   lint, unit, script and system tests
+#   make test   lint, unit, script and system tests that every change must pass
 # What else they need (a C compiler, git), they install.
 
 GO            ?= go
@@ -10,6 +10,8 @@ SOAK          ?= .
 SOAK_SAMPLES  ?= 1000000
 SOAK_ROWS     ?= 1000
 LINT          := bin/lint
+# Tests draw less with it, and leave out what quicker ones test too. make long runs without it.
+SHORT         ?= -short
 
 # The commit is stamped below; Go's own stamping fails in a tree that belongs
 # to another user.
@@ -23,7 +25,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build dist demo test setup lint fmt unit script system forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
+.PHONY: all build dist demo test long setup lint fmt unit script system forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
 # The parts of test run in their order, and time what runs alone.
 .NOTPARALLEL:
 
@@ -47,7 +49,10 @@ demo: ## build pawl and let it judge six changes to the example kernels
 		'  bin/pawl doctor                      what this machine has, and how to get the rest' \
 		'  docs/tutorial.md                     from nothing to your own kernel, measured and guarded'
 
-test: setup lint unit script system ## everything that must pass
+test: setup lint unit script system ## what every change must pass: short tests
+
+long: ## the same with all draws and all cases: before a release, and when the science of a room changes
+	@$(MAKE) --no-print-directory test SHORT=
 
 setup: ## install what the tests need and this machine lacks
 	@tools/setup cc c++ git ninja ccache python3 pip3
@@ -66,21 +71,27 @@ fmt: $(LINT) ## format the sources as lint wants them
 
 # Packages that start no goroutine, and simulations, which are arithmetic in one: the
 # race detector would only make them slow. SHARED names the tests in which lab runs check and
-# fuzz on several goroutines: they have the race detector.
-ALONE := calibrate check demo fuzz measure report report/render report/view trial verify
+# fuzz on several goroutines: they have the race detector. Short tests of the packages in FEW
+# have it where they are about goroutines.
+ALONE := calibrate check demo fuzz measure report report/render report/view selftest spec trial verify worker/cell/python
+FEW := $(if $(SHORT),build ratchet)
 SIMULATIONS := ^TestFamilyLevel$$
-SHARED := ^(TestPoolShares|TestExamineAll)
+SHARED := ^(TestPoolShares|TestExamineAll$(if $(SHORT),|TestBuildersShareACache|TestDoneHoldsNoCompilerBack|TestOrderDuplicatesAndFailures|TestKilledCompiler|TestConcurrentUpdates))
 
-# Lint has vetted them; without paths in them, builds of another clone serve this one.
-TEST := $(GO) test -vet=off -trimpath
+# Lint has vetted them; without paths in them, builds of another clone serve this one; without tables for
+# debuggers, linking takes half as long.
+TEST = $(GO) test $(SHORT) -vet=off -trimpath -ldflags='-s -w'
+RACE = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race
 
+# What waits longest is first.
 unit: ## the tests beside the code, with the race detector
 	@! grep -nE '^\s*go (func|[a-z])|\.Go\(func|"sync"' $$(ls $(ALONE:%=internal/%/*.go) | grep -v _test) || { echo 'these packages run without the race detector: see ALONE in the Makefile'; false; }
-	$(call step,unit,packages=$$($(GO) list ./... | grep -v '^pawl/test/') alone=$$(printf 'pawl/internal/%s\n' $(ALONE)) && \
+	$(call step,unit,packages=$$($(GO) list ./internal/worker/... ./... | grep -v '^pawl/test/') alone=$$(printf 'pawl/internal/%s\n' $(ALONE) $(FEW)) && \
 		export PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" && \
-		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
-		GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race -run '$(SHARED)' ./internal/check ./internal/fuzz && \
-		tools/in-memory $(TEST) -timeout 8m $$alone && $(TEST) -run '$(SIMULATIONS)' ./internal/judge)
+		$(RACE) -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
+		$(RACE) -run '$(SHARED)' ./internal/check ./internal/fuzz $(FEW:%=./internal/%) && \
+		$(if $(FEW),$(TEST) -skip '$(SHARED)' $(FEW:%=./internal/%) &&) \
+		tools/in-memory $(TEST) -timeout 8m -skip '$(SHARED)' $(ALONE:%=./internal/%) && $(TEST) -run '$(SIMULATIONS)' ./internal/judge)
 
 # So many tests of the shipped binary run beside each other: each starts many processes.
 PARALLEL = $(shell n=$${GOMAXPROCS:-$$(nproc)}; [ $$n -lt 4 ] && echo $$n || echo 4)
@@ -91,6 +102,7 @@ script: build ## scripts that drive the shipped binary
 system: build ## faults, sandbox and workers of the shipped binary
 	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -p 1 -timeout 25m -parallel $(PARALLEL) ./test/system/... ./test/conformance/... ./test/soak/...)
 
+selftest: SHORT =
 selftest: build ## all of the corpus of cheats and honest kernels, of which the tests leave some out
 	$(call step,selftest,PAWL_SELFTEST=all PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 30m -v -run '^TestSelftest$$' ./test/system)
 

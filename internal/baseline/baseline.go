@@ -4,6 +4,7 @@
 package baseline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"pawl/internal/git"
 	"pawl/internal/ratchet"
 	"pawl/internal/spec"
+	"pawl/internal/unit"
 )
 
 type (
@@ -71,13 +73,32 @@ func (w Where) open(find func(*ratchet.Store) ([]string, error)) (*ratchet.Store
 	case err != nil:
 		return nil, nil, err
 	case len(classes) == 0:
-		return nil, nil, &diag.Problem{Message: "there is no baseline here", Hint: "pawl check --update-baseline makes one"}
+		return nil, nil, &diag.Problem{Message: "there is no baseline here", Hint: w.firstSteps(dir)}
 	case w.Class == "":
 		return store, classes, nil
 	case slices.Contains(classes, w.Class):
 		return store, []string{w.Class}, nil
 	}
 	return nil, nil, &diag.Problem{Message: fmt.Sprintf("there is no baseline of %s", w.Class), Hint: diag.Meant(w.Class, classes)}
+}
+
+// firstSteps says how a baseline comes about: an oracle must have judged a kernel before that.
+func (w Where) firstSteps(dir string) string {
+	hint := "pawl check --update-baseline makes one"
+	s, err := spec.Load(cmp.Or(w.File, filepath.Join(dir, spec.FileName)))
+	if err != nil {
+		return hint // a check will say what is wrong with it
+	}
+	var bare []string
+	for _, k := range s.Kernels {
+		if k.Oracle == nil {
+			bare = append(bare, k.Name)
+		}
+	}
+	if len(bare) > 0 {
+		hint += fmt.Sprintf(", of kernels with an oracle: in %s; without one (%s) a first baseline needs pawl baseline accept --reason", filepath.Base(s.File), unit.Few(bare, 3))
+	}
+	return hint
 }
 
 // openAudited is open, including classes whose file exists only in git's history.

@@ -210,9 +210,16 @@ func TestScanImportsOfTheLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	var list strings.Builder
+	seen, each := 0, 1
+	if testing.Short() {
+		each = 8
+	}
 	_ = filepath.WalkDir(strings.TrimSpace(string(where)), func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && strings.HasSuffix(path, ".py") && !strings.Contains(path, "-packages") && !strings.Contains(path, "/test") && !strings.Contains(path, "/idlelib") {
-			list.WriteString(path + "\n")
+			if seen%each == 0 {
+				list.WriteString(path + "\n")
+			}
+			seen++
 		}
 		return nil
 	})
@@ -254,7 +261,7 @@ func TestScanImportsOfTheLibrary(t *testing.T) {
 			}
 		}
 	}
-	if modules < 100 {
+	if modules*each < 100 {
 		t.Errorf("%d modules", modules)
 	}
 }

@@ -22,6 +22,9 @@ import (
 // overtime is how long a set of decisions may go on after the given time.
 var overtime = 10 * time.Second
 
+// visit is how long a match plays in one cell, as in measure.DuetOptions: tests make it short.
+var visit time.Duration
+
 // GateOptions say how long the gate is tried.
 type GateOptions struct {
 	Options
@@ -89,7 +92,7 @@ func with(ctx context.Context, opts GateOptions, do func(*gate) error) error {
 		return err
 	}
 	defer g.run.Close()
-	g.duet = measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
+	g.duet = measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: visit}
 	g.duet.Budget, g.duet.Seed = 10*time.Second, g.run.Seed
 	if err := g.load(here); err != nil {
 		return err

@@ -15,6 +15,9 @@ import (
 	"pawl/internal/stat"
 )
 
+// Telling is the largest bound for a run that checks cite.
+const Telling = curve.Telling
+
 type (
 	// Curve is the operating curve of the gate.
 	Curve = curve.Curve

@@ -23,7 +23,8 @@ type exam struct {
 	byChange bool             // the oracle is the change's own, since the base's cannot be asked
 	unasked  error            // why the base's oracle cannot be asked about the candidate's arguments
 	err      error            // why there are no answers
-	near     []*spec.Instance // neighbours of its size that are examined; nil: not chosen yet
+	answers  bool             // the kernel has no oracle, and is the oracle or rival of others
+	near     []*spec.Instance // neighbours of its size that are examined
 	notes    []result.Warning
 }
 

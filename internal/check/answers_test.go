@@ -45,6 +45,9 @@ func TestOwnOracleOfOtherArguments(t *testing.T) {
 		"a formula instead":         {byKernel(), []string{strings.ReplaceAll(entry("k"), "f32", "f64"), withoutOracle("ref")}, "its in is f32[64], the kernel's in is f64[64]; this"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "an input has another name" {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.kernel("ref", 1)
 			p.spec("", tc.before...)

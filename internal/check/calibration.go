@@ -1,11 +1,16 @@
 package check
 
 import (
+	"cmp"
+	"fmt"
+	"math"
 	"slices"
+	"time"
 
 	"pawl/internal/curve"
 	"pawl/internal/measure"
 	"pawl/internal/result"
+	"pawl/internal/unit"
 )
 
 // consult looks up, in the calibrations of the rows' devices, how exact a duet can be there.
@@ -62,15 +67,25 @@ func (c *check) cite(rows []*judged) {
 		}
 		count[found]++
 	}
-	var all *result.FalseAlarms
+	const longer = 30 * time.Minute
+	var all, later *result.FalseAlarms
+	fewest := math.MaxInt
 	for _, found := range known {
 		one := found.Alarms(count[found])
 		if one == nil {
 			return
 		}
-		all = together(all, one)
+		all, fewest = together(all, one), min(fewest, one.Decisions)
+		later = together(later, cmp.Or(found.AlarmsAfter(longer, count[found]), one))
 	}
-	c.report.FalseAlarms = all
+	if all == nil || all.PerRun <= curve.Telling {
+		c.report.FalseAlarms = all
+		return
+	}
+	c.report.Uncited = fmt.Sprintf("false alarms are not known: the calibration has too few decisions, %s so far", unit.Count(fewest))
+	if later.PerRun < all.PerRun {
+		c.report.Uncited += fmt.Sprintf("; pawl calibrate --for %.0fm gives about < %s per run", longer.Minutes(), unit.PercentPlain(later.PerRun))
+	}
 }
 
 // together combines how often the rows of two devices fail without a cause; a may be nil.

@@ -16,12 +16,18 @@ import (
 // scatter.
 func calibrated(t *testing.T, folder, class, driver string, scatter float64, updated time.Time) *curve.Curve {
 	t.Helper()
+	return calibratedBy(t, 400, folder, class, driver, scatter, updated)
+}
+
+// calibratedBy is calibrated by a number of decisions.
+func calibratedBy(t *testing.T, decisions int, folder, class, driver string, scatter float64, updated time.Time) *curve.Curve {
+	t.Helper()
 	made := &curve.Curve{
-		Schema: curve.Schema, Method: curve.Method, DeviceClass: class, Driver: driver, Updated: updated,
+		Schema: curve.Schema, Method: curve.Method, DeviceClass: class, Driver: driver, Updated: updated, Seconds: 5 * float64(decisions),
 		Gate: curve.Gate{Regression: 0.03, Improvement: 0.05, HalfWidth: 0.005},
 	}
 	same := made.At("k", 0, false)
-	for i := range 400 {
+	for i := range decisions {
 		same.Decisions = append(same.Decisions, curve.Decision{Set: i, Verdict: result.Maintained, Change: scatter * float64(i%3-1)})
 	}
 	if _, err := curve.Save(folder, made); err != nil {
@@ -87,5 +93,24 @@ func TestCalibrationOfOneDeviceOnly(t *testing.T) {
 	c.report.Machine.GPU.Driver = "575"
 	if got := c.duet(rows[0].planned).Floor; got != c.Duet.Floor {
 		t.Errorf("on another driver: floor %g", got)
+	}
+}
+
+// A calibration of a few minutes bounds nothing: it is not cited, and -v says how long one that is
+// takes.
+func TestCalibrationThatSaysNothing(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	calibratedBy(t, 12, folder, "some-gpu", "570", 0.0001, time.Now())
+	calibrated(t, folder, "host-some", "", 0.001, time.Now())
+	c, rows := mixedCheck(folder)
+	c.cite(rows)
+	if want := "false alarms are not known: the calibration has too few decisions, 12 so far; pawl calibrate --for 30m gives about < 2.0% per run"; c.report.FalseAlarms != nil || c.report.Uncited != want {
+		t.Errorf("%+v, %q", c.report.FalseAlarms, c.report.Uncited)
+	}
+	c, rows = mixedCheck(folder)
+	c.cite(rows[2:])
+	if c.report.FalseAlarms == nil || c.report.Uncited != "" {
+		t.Errorf("%+v, %q", c.report.FalseAlarms, c.report.Uncited)
 	}
 }

@@ -61,8 +61,7 @@ func TestTrios(t *testing.T) {
 		"creep":                func(p *project) { p.replace("k.c", "n & 7", "n & 3") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProject(t)
-			p.baseline()
+			p := newBaselined(t)
 			best := p.stored().Commit
 			speed := 530.0
 			if name != "creep" {
@@ -93,8 +92,7 @@ func TestTrios(t *testing.T) {
 }
 
 func TestImprovementMovesTheBaseline(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	first := p.stored()
 	p.kernel("k", 400)
 	p.commit("faster")
@@ -136,8 +134,7 @@ func TestSlowTailMovesNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProject(t)
-			p.baseline()
+			p := newBaselined(t)
 			before := p.stored()
 			if test.between > 0 {
 				p.kernel("k", test.between)
@@ -200,8 +197,7 @@ func TestLaunchIsPartOfIdentity(t *testing.T) {
 }
 
 func TestPlan(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.kernel("k", 510)
 	middle := p.commit("slower")
 	p.kernel("k", 600)
@@ -269,8 +265,7 @@ func TestOtherBases(t *testing.T) {
 
 // A baseline whose commit is gone: the base still decides; without one nothing does.
 func TestCommitThatIsGone(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	gone := p.stored().Commit
 	p.squash()
 	mustBe(t, rowOf(t, p.check(), "k/c"), result.Unchanged) // the version itself is here
@@ -378,6 +373,9 @@ func TestFaultyVersionsInTrios(t *testing.T) {
 		"candidate, and the best-known, as well": {crashes(500), puppet.Script{Micros: 505}, puppet.Script{Micros: 606, Crash: "sample", After: 45, Only: 128}, result.Broken, []result.Role{result.Best}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "base, slower than the best-known" {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.spec("configs: {faulty: {N: 128}, large: {N: 256}}\n")
 			p.script("k", test.best)
@@ -485,8 +483,7 @@ func TestSharedCellsAreDescribedInEveryRow(t *testing.T) {
 }
 
 func TestInterrupted(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.kernel("k", 800)
 	p.commit("slower")
 	ctx, cancel := context.WithCancel(t.Context())

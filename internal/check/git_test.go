@@ -112,8 +112,7 @@ func TestBaselineThatCannotBeWritten(t *testing.T) {
 
 // A ratchet whose best-known version is gone says so, and how to go on.
 func TestRatchetThatIsStuck(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.kernel("k", 510)
 	p.commit("slower")
 	p.squash()
@@ -131,8 +130,7 @@ func TestRatchetThatIsStuck(t *testing.T) {
 }
 
 func TestSamplesComeBackFromGit(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.git("rm", "--quiet", ".pawl/baseline/"+class+".samples.zst")
 	p.git("commit", "--quiet", "-m", "lost")
 	mustWarn(t, p.check().Warnings, "samples", "lost the samples of k/c")

@@ -45,8 +45,10 @@ func recalled(ctx context.Context, t *testing.T, dir string, change func(*ratche
 func asStored(*ratchet.Entry) {}
 
 func TestHistory(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	if testing.Short() {
+		t.Skip("long: run by make long; test/script/testdata/check_story.txt reads a history")
+	}
+	p := newBaselined(t)
 	p.kernel("k", 400)
 	p.commit("faster")
 	p.baseline()

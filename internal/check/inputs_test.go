@@ -98,8 +98,10 @@ func TestOtherSizesAreNotCompared(t *testing.T) {
 	t.Parallel()
 	for m, want := range map[string]result.Verdict{"32": result.Improvement, "16": result.Incomparable} {
 		t.Run("M is "+m, func(t *testing.T) {
-			p := newProject(t)
-			p.baseline()
+			if testing.Short() && want != result.Incomparable {
+				t.Skip("long: run by make long")
+			}
+			p := newBaselined(t)
 			p.spec("configs: {c: {M: "+m+"}}\n", strings.NewReplacer("N]", "2 * M]", "value: N", "value: 2 * M").Replace(entry("k")))
 			p.kernel("k", 250)
 			p.commit("another variable")

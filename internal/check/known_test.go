@@ -52,6 +52,9 @@ func TestBaselineMovesWhenItsVersionIsOtherCodeNow(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "other values" {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			setup(p)
 			first := p.stored()
@@ -82,8 +85,7 @@ func TestBaselineMovesWhenItsVersionIsOtherCodeNow(t *testing.T) {
 
 // The class is the base's: another one has another baseline, or none.
 func TestClassIsTheBases(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	best := p.stored().Commit
 	p.kernel("k", 510)
 	p.commit("slower")
@@ -105,10 +107,14 @@ func TestDroppedConfigsAreNotStored(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"it has a baseline": true, "it has none": false} {
 		t.Run(name, func(t *testing.T) {
-			p := newProject(t)
-			if before {
-				p.baseline()
+			if testing.Short() && before {
+				t.Skip("long: run by make long")
 			}
+			begin := newProject
+			if before {
+				begin = newBaselined
+			}
+			p := begin(t)
 			p.git("checkout", "--quiet", "-b", "change")
 			p.spec("configs: {x.1: {N: 64}}\n")
 			p.commit("renamed")
@@ -166,8 +172,10 @@ func TestAcceptedWithAnotherCompiler(t *testing.T) {
 		}, false, "accepted by Ann for a build with cc (Elsewhere) 13.1.0; this build uses "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProject(t)
-			p.baseline()
+			if testing.Short() && name != "other code" {
+				t.Skip("long: run by make long")
+			}
+			p := newBaselined(t)
 			p.git("checkout", "--quiet", "-b", "change")
 			p.kernel("k", 600)
 			p.commit("slower")
@@ -191,8 +199,7 @@ func TestAcceptedWithAnotherCompiler(t *testing.T) {
 
 // An accept for one problem does not hold for another.
 func TestAcceptedForOtherValues(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.spec("configs: {c: {N: 640}}\n")
 	p.commit("larger")
 	p.git("checkout", "--quiet", "-b", "change", "HEAD~1")
@@ -211,8 +218,7 @@ func TestIncomparableBaseline(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]string{"the same problem": "64", "another": "640"} {
 		t.Run(name, func(t *testing.T) {
-			p := newProject(t)
-			p.baseline()
+			p := newBaselined(t)
 			p.spec("configs: {c: {N: " + n + "}}\n")
 			p.kernel("k", 510)
 			p.commit("change")

@@ -93,7 +93,7 @@ func (c *check) offer(j *judged) (m *result.Moved, write bool) {
 		return nil, false
 	}
 	m = j.movedFrom(j.entries.counts)
-	m.Anchor = j.bestLost
+	m.Anchor, m.Asked = j.bestLost, c.Update
 	hint := "--update-baseline makes it the best-known version"
 	if j.bestLost {
 		hint = "--update-baseline binds the baseline to this commit"
@@ -166,10 +166,43 @@ func (c *check) unfit(j *judged) (why, hint string) {
 	case j.bestLost: // its answers were verified when it became the baseline
 		return "", ""
 	}
+	const anyway = "pawl baseline accept --reason makes it the best-known version anyway"
+	if why = c.unjudged(j); why != "" {
+		_, remedy := c.noOracle(j.built)
+		return why, remedy + "; " + anyway
+	}
 	if why = c.unproven(j); why != "" {
-		hint = "pawl baseline accept --reason makes it the best-known version anyway"
+		hint = anyway
 	}
 	return why, hint
+}
+
+// unjudged says why no oracle has judged a row that needs one to become the baseline; "" when one
+// has, or none is needed.
+func (c *check) unjudged(j *judged) string {
+	v := j.verification
+	missing, _ := c.noOracle(j.built)
+	switch {
+	case j.first != nil && j.first.Cause == result.CauseTimeout:
+		return "" // unproven says more
+	case j.unsteady:
+		return "its answers were not verified: " + missing + ", and the base version's answers differ from launch to launch"
+	case v == nil || v.Passed == 0:
+		return "its answers were not verified: " + missing + " and there is no earlier version"
+	case j.entries.counts == nil && j.exam.Oracle == nil:
+		return missing + ": its answers were only compared with the previous version's"
+	}
+	return ""
+}
+
+// noOracle says who has no oracle for a row, and what to do about it. The base's oracle counts, so
+// that nobody proves a change by an oracle of that change.
+func (c *check) noOracle(b *built) (who, remedy string) {
+	if b.candidate.Variant.Kernel.Oracle == nil || c.report.Base == nil {
+		return "the kernel has no oracle", "give it an oracle: in pawl.yaml"
+	}
+	who = fmt.Sprintf("the base (%s, %s) has no oracle for it yet", c.report.Base.Ref, git.Short(c.base.sha))
+	return who, "this commit's oracle counts once it is the base: run pawl check --update-baseline after the next commit"
 }
 
 // slowTail names the opponent against which the slowest tenth of the row's launches is slower than
@@ -191,12 +224,6 @@ func (c *check) unproven(j *judged) string {
 	switch {
 	case j.first != nil && j.first.Cause == result.CauseTimeout:
 		return "it did not end in time when it was first verified"
-	case j.unsteady:
-		return "its answers were not verified: the kernel has no oracle, and the base version's answers differ from launch to launch"
-	case v == nil || v.Passed == 0:
-		return "its answers were not verified: the kernel has no oracle and there is no earlier version"
-	case j.entries.counts == nil && j.exam.Oracle == nil:
-		return "the kernel has no oracle: its answers were only compared with the previous version's"
 	case j.exam.byChange:
 		return "its answers were verified by its own oracle, because the base's could not be used"
 	case v.Integrity != result.Clean:

@@ -37,8 +37,7 @@ func (p *project) mustBeSound() {
 // base, and whose entry names a commit that nobody has.
 func gone(t *testing.T) *project {
 	t.Helper()
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.squash()
 	p.kernel("k", 600)
 	p.commit("slower")
@@ -50,6 +49,9 @@ func gone(t *testing.T) *project {
 // A best-known version whose commit is gone is known by its identity, and bound to the
 // commit that has it now.
 func TestBestKnownIsBoundToAnotherCommit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; test/script/testdata/check_git.txt has such a commit")
+	}
 	p := gone(t)
 	before := p.stored()
 	row := rowOf(t, p.check(), "k/c")
@@ -80,8 +82,7 @@ func TestBestKnownIsBoundToAnotherCommit(t *testing.T) {
 // After a squash merge nothing changes any more; the version is bound to the new commit all the
 // same.
 func TestUnchangedBestKnownIsBoundToAnotherCommit(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.squash()
 	p.replace("k.c", "void", "/* why */ void")
 	p.commit("comment")
@@ -129,8 +130,10 @@ func TestAcceptOfBestKnownWhoseCommitIsGone(t *testing.T) {
 // On a branch that has moved the baseline there is nothing left to do, and a check says
 // that, with --update-baseline or without.
 func TestBranchThatMovedTheBaseline(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	if testing.Short() {
+		t.Skip("long: run by make long; test/script/testdata/check_story.txt has such a branch")
+	}
+	p := newBaselined(t)
 	first := p.stored()
 	p.git("checkout", "--quiet", "-b", "fast")
 	p.kernel("k", 300)
@@ -195,6 +198,34 @@ func TestTooFewTimedSamples(t *testing.T) {
 		of := &verified{built: &built{planned: x}, exam: &exam{}}
 		if why := c.unproven(&judged{played: &played{verified: of}, verdict: result.Improvement, state: state{verification: v}}); why != want {
 			t.Errorf("%d: %q, want %q", looked, why, want)
+		}
+	}
+}
+
+// A kernel that is the oracle of another is expected to have none, and no baseline.
+func TestOracleKernelsRaiseNoDoubt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		kernel string
+		doubts bool
+	}{
+		"of nobody": {entry("k"), true},
+		"of k":      {strings.Replace(entry("k"), "{elementwise: in}", "{kernel: ref}", 1), false},
+	} {
+		for _, change := range []string{"new", "changed"} {
+			t.Run(name+", "+change, func(t *testing.T) {
+				p := newProject(t)
+				p.spec("", tc.kernel, withoutOracle("ref"))
+				p.kernel("ref", 500)
+				if change == "changed" {
+					p.commit("with ref")
+					p.kernel("ref", 400)
+				}
+				p.commit("this")
+				row := rowOf(t, p.check(update), "ref/c")
+				if got := row.Moved != nil; got != tc.doubts || (len(row.Verification.Limits) > 0) != tc.doubts {
+					t.Errorf("%s: moved %+v, limits %q", row.Verdict, row.Moved, row.Verification.Limits)
+				}
+			})
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"pawl/internal/lab"
@@ -17,35 +16,30 @@ import (
 // besideSpan is how long the neighbours of one config are examined; one always is.
 const besideSpan = 3 * time.Second
 
-// nearby shares the neighbours of a kernel out among its configs: each config has one at least, and
-// each variable grows in one of them.
-type nearby struct {
-	lock  sync.Mutex
-	left  int             // configs that have not begun
-	grown map[string]bool // variables
+// shareNeighbours shares the neighbours of every kernel out among its rows: each row has one at
+// least, and each variable grows in one of them.
+func shareNeighbours(rows []*verified) {
+	for _, group := range grouped(rows, func(v *verified) string { return v.candidate.Variant.Kernel.Name }) {
+		done := map[string]bool{} // variables that grow
+		for i, v := range group {
+			v.exam.near = someNeighbours(v.candidate.Instance, done, len(group)-i-1)
+		}
+	}
 }
 
-// begin says that a config is examined.
-func (n *nearby) begin() {
-	n.lock.Lock()
-	defer n.lock.Unlock()
-	n.left = max(0, n.left-1) // some are examined twice
-}
-
-// share returns the neighbours that a config examines, in random order.
-func (n *nearby) share(here *spec.Instance) []*spec.Instance {
+// someNeighbours draws the neighbours of one config. Variables in done already grow at an earlier
+// config; after is the number of configs that are still to come.
+func someNeighbours(here *spec.Instance, done map[string]bool, after int) []*spec.Instance {
 	near := verify.Neighbours(here)
 	rand.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
-	n.lock.Lock()
-	defer n.lock.Unlock()
-	fresh := slices.DeleteFunc(slices.Clone(near), func(next *spec.Instance) bool { return n.grown[grown(here, next)] })
-	if most := max(1, len(fresh)-n.left); len(fresh) > 0 {
-		near = fresh[:min(most, len(fresh))]
+	fresh := slices.DeleteFunc(slices.Clone(near), func(next *spec.Instance) bool { return done[grown(here, next)] })
+	if len(fresh) > 0 { // those that the later configs have no room for, and one at least
+		near = fresh[:max(1, len(fresh)-after)]
 	} else {
 		near = near[:min(1, len(near))]
 	}
 	for _, next := range near {
-		n.grown[grown(here, next)] = true
+		done[grown(here, next)] = true
 	}
 	return near
 }
@@ -62,10 +56,9 @@ func grown(here, next *spec.Instance) string {
 
 // beside finds out whether the kernel is as right and as fast at the sizes next to its own. A size
 // that it cannot run at all is not a finding: failed then says why. A forged answer is an error.
-func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, here *spec.Instance, seed uint64) (found []result.Finding, failed, err error) {
-	if x.near == nil { // else it is examined again, with the same
-		x.near = room.near[here.Variant.Kernel.Name].share(here)
-	}
+// The case is that of a size where the change is wrong and the base version is right.
+func (c *check) beside(ctx context.Context, v *verified, room *examRoom, bench *verify.Bench) (broken *result.Case, failed, err error) {
+	x := v.exam
 	if len(x.near) == 0 {
 		return nil, nil, nil
 	}
@@ -76,8 +69,10 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 		if err != nil || i > 0 && time.Since(began) > besideSpan {
 			break
 		}
-		if found, err = x.besideAt(ctx, room, bench, next, seconds, seed); found != nil {
-			return found, err, nil
+		var found []result.Finding
+		if found, broken, err = c.besideAt(ctx, v, room, bench, next, seconds); found != nil || broken != nil {
+			v.verification.Findings = append(v.verification.Findings, found...)
+			return broken, err, nil
 		}
 	}
 	if fault, ok := errors.AsType[*result.Fault](err); ok && fault.Cause == result.CauseForged {
@@ -87,34 +82,60 @@ func (x *exam) beside(ctx context.Context, room *examRoom, bench *verify.Bench, 
 }
 
 // besideAt examines one size next to that of here, where a launch takes the given seconds.
-func (x *exam) besideAt(ctx context.Context, room *examRoom, here *verify.Bench, next *spec.Instance, seconds float64, seed uint64) ([]result.Finding, error) {
+func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here *verify.Bench, next *spec.Instance, seconds float64) (found []result.Finding, broken *result.Case, err error) {
+	x := v.exam
 	instances := [3]*spec.Instance{next}
 	for i, job := range []*lab.Job{x.Reference, x.Rival} {
 		if job == nil {
 			continue
 		}
-		var err error
 		if instances[i+1], err = nextTo(job, next); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	bench, err := room.open.Bench(ctx, instances)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	one := lab.NewCase("neighbour", next.Config, seed, lab.VerifyBatch)
+	one := lab.NewCase("neighbour", next.Config, c.Duet.Seed, lab.VerifyBatch)
 	if _, err := bench.Try(ctx, one, verify.Trial{}); err != nil || one.Skipped != "" {
-		return nil, err
+		return nil, nil, err
 	}
 	if one.Fault != nil {
-		return nil, one.Fault
+		return nil, nil, one.Fault
 	}
 	if one.Reason != "" {
-		return verify.Special(here.Candidate.Instance, next, one.Reason), nil
+		if x.Oracle == nil || c.baseIsRight(ctx, v, instances) {
+			one.Reason = verify.Broken(here.Candidate.Instance, next, one.Reason)
+			return nil, one, nil
+		}
+		return verify.Special(here.Candidate.Instance, next, one.Reason), nil, nil
 	}
-	var found []result.Finding
 	room.device.Alone(func() { found, err = here.Cliff(ctx, bench, seconds) })
-	return found, err
+	return found, nil, err
+}
+
+// baseIsRight reports whether the base version answers a problem rightly. The instances are those of
+// candidate, reference and rival.
+func (c *check) baseIsRight(ctx context.Context, v *verified, instances [3]*spec.Instance) bool {
+	if v.base == nil || v.base.missing() {
+		return false
+	}
+	next := instances[0]
+	in, err := nextTo(v.base.job, next)
+	if err != nil || verify.Answers(in, next) != nil {
+		return false
+	}
+	instances[0] = in
+	examiner := c.lab.NewExaminer(v.exam.Exam, v.base.job, in.Footprint, c.Duet.Seed)
+	defer func() { _ = examiner.Close(context.WithoutCancel(ctx)) }()
+	bench, err := examiner.Bench(ctx, instances)
+	if err != nil {
+		return false
+	}
+	one := lab.NewCase("neighbour", in.Config, c.Duet.Seed, lab.VerifyBatch)
+	found, err := bench.Try(ctx, one, verify.Trial{Fresh: true})
+	return err == nil && len(found) == 0 && one.Reason == "" && one.Skipped == ""
 }
 
 // nextTo returns another implementation's instance at a size next to the candidate's. It uses the

@@ -7,12 +7,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pawl/internal/result"
 	"pawl/internal/spec"
+	"pawl/internal/verify"
+	"pawl/internal/worker/puppet"
 )
 
 // Every config of a kernel is examined at a neighbouring size, every variable grows at one of them,
-// and no more neighbours are examined than that takes: also when configs begin at the same time, and
-// when some of them are never examined.
+// and no more neighbours are examined than that takes.
 func TestNeighboursAreSharedOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		vars := rapid.IntRange(1, 4).Draw(t, "variables")
@@ -41,32 +43,73 @@ configs:
 		for variant = range kernel.Variants() {
 			break
 		}
-		n := &nearby{left: configs, grown: map[string]bool{}}
-		seen, total, examined := map[string]int{}, 0, 0
+		done, seen, total := map[string]bool{}, map[string]int{}, 0
 		for i, config := range kernel.Configs {
-			n.begin()
-			if i+1 < configs && rapid.Bool().Draw(t, "is skipped") {
-				continue
-			}
 			here, err := variant.At(config)
 			if err != nil {
 				t.Fatal(err)
 			}
-			near := n.share(here)
+			near := someNeighbours(here, done, configs-i-1)
 			if len(near) == 0 {
 				t.Fatalf("config %d has no neighbour", i)
 			}
-			examined++
 			total += len(near)
 			for _, next := range near {
 				seen[grown(here, next)]++
 			}
 		}
 		if len(seen) != vars || seen[""] > 0 {
-			t.Fatalf("%d variables in %d configs: %v grow", vars, examined, seen)
+			t.Fatalf("%d variables in %d configs: %v grow", vars, configs, seen)
 		}
-		if total > max(vars, examined) {
-			t.Fatalf("%d variables in %d configs: %d neighbours", vars, examined, total)
+		if total > max(vars, configs) {
+			t.Fatalf("%d variables in %d configs: %d neighbours", vars, configs, total)
 		}
 	})
+}
+
+// A change that is wrong only at the size next to a config's is incorrect where the base version is
+// right, and suspicious where that version is wrong too, cannot run, or is not known.
+func TestWrongBeside(t *testing.T) {
+	wrong := puppet.Script{Micros: 400, Wrong: "always", Only: 65}
+	for name, tc := range map[string]struct {
+		base     puppet.Script
+		kernel   string // of pawl.yaml; "": with an oracle
+		verdict  result.Verdict
+		findings int
+	}{
+		"the base is right":             {base: puppet.Script{Micros: 500}, verdict: result.Incorrect},
+		"the base is wrong":             {base: puppet.Script{Micros: 500, Wrong: "always", Only: 65}, verdict: result.Improvement, findings: 1},
+		"the base ends there":           {base: puppet.Script{Micros: 500, Crash: "produce", Only: 65}, verdict: result.Improvement, findings: 1},
+		"no oracle":                     {base: puppet.Script{Micros: 500}, kernel: withoutOracle("k"), verdict: result.Incorrect},
+		"no oracle, and the base races": {base: puppet.Script{Micros: 500, Wrong: "race", Only: 65}, kernel: withoutOracle("k"), verdict: result.Improvement},
+		"the base is not for that size": {base: puppet.Script{Micros: 500}, kernel: entry("k", "requires: [N % 2 == 0]"), verdict: result.Improvement, findings: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			if tc.kernel != "" {
+				p.spec("", tc.kernel)
+			}
+			p.script("k", tc.base)
+			p.commit("base")
+			if strings.Contains(tc.kernel, "requires") {
+				p.spec("")
+			}
+			p.script("k", wrong)
+			p.commit("faster")
+			row := rowOf(t, p.check(), "k/c")
+			mustBe(t, row, tc.verdict)
+			v := row.Verification
+			if len(v.Findings) != tc.findings || tc.findings > 0 && v.Findings[0].Exploit != verify.ShapeSpecial {
+				t.Errorf("%+v", v.Findings)
+			}
+			if tc.verdict != result.Incorrect {
+				return
+			}
+			last := v.Cases[len(v.Cases)-1]
+			if v.Passed != 1 || v.Failed != 1 || row.Timing != nil || last.Vars["N"] != "65" ||
+				!strings.HasPrefix(last.Reason, "right at this size, wrong at the next (N=65), where the base version is right: out: 65 of 65 elements are wrong") {
+				t.Errorf("%d right, %d wrong: %+v", v.Passed, v.Failed, last)
+			}
+		})
+	}
 }

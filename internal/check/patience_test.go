@@ -63,8 +63,7 @@ func TestAcceptedVersionIsFetchedWhereItIsNeeded(t *testing.T) {
 		"another compiler": {func(p *project) { p.elsewhere(acceptElsewhere) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProject(t)
-			p.baseline()
+			p := newBaselined(t)
 			p.git("checkout", "--quiet", "-b", "change")
 			p.kernel("k", 600)
 			p.commit("slower")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,16 +54,58 @@ type project struct {
 	patterns []string // of the rows to check; none: all
 }
 
+// template is a repository that projects begin as a copy of. It is made once: a match for each would
+// take most of the time of the tests.
+type template struct {
+	sync.Once
+	dir string
+}
+
+var plain, withBaseline template
+
+// copyOf returns a project that is a copy of what make leaves in an empty folder.
+func (f *template) copyOf(t *testing.T, make func(*project)) *project {
+	t.Helper()
+	t.Parallel()
+	f.Do(func() {
+		dir, err := os.MkdirTemp(os.Getenv("XDG_CACHE_HOME"), "template-") // TestMain removes it
+		if err != nil {
+			t.Fatal(err)
+		}
+		make(&project{t: t, dir: dir})
+		f.dir = dir
+	})
+	if f.dir == "" {
+		t.Fatal("the repository that this test begins with could not be made")
+	}
+	p := &project{t: t, dir: t.TempDir()}
+	if err := os.CopyFS(p.dir, os.DirFS(f.dir)); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // newProject has kernel k, of 500 µs, on config c; committed.
 func newProject(t *testing.T) *project {
 	t.Helper()
-	t.Parallel()
-	p := &project{t: t, dir: t.TempDir()}
-	p.git("init", "--quiet", "--initial-branch=main")
+	return plain.copyOf(t, (*project).first)
+}
+
+// newBaselined is a new project whose commit is the baseline.
+func newBaselined(t *testing.T) *project {
+	t.Helper()
+	return withBaseline.copyOf(t, func(p *project) {
+		p.first()
+		p.baseline()
+	})
+}
+
+func (p *project) first() {
+	p.t.Helper()
+	p.git("init", "--quiet", "--initial-branch=main", "--template=")
 	p.spec("")
 	p.kernel("k", 500)
 	p.commit("first")
-	return p
 }
 
 func (p *project) git(args ...string) string {

@@ -182,10 +182,11 @@ func TestAcceptedRegression(t *testing.T) {
 	const says = "accepted by Ann: correct now"
 	for name, before := range map[string]bool{"there is a baseline": true, "it is the first": false} {
 		t.Run(name, func(t *testing.T) {
-			p := newProject(t)
+			begin := newProject
 			if before {
-				p.baseline()
+				begin = newBaselined
 			}
+			p := begin(t)
 			p.git("checkout", "--quiet", "-b", "change")
 			p.kernel("k", 600)
 			p.commit("slower")
@@ -218,8 +219,7 @@ func TestAcceptedRegression(t *testing.T) {
 }
 
 func TestDamagedBaselines(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	path := ".pawl/baseline/" + class + ".json"
 	whole, err := os.ReadFile(filepath.Join(p.dir, path))
 	if err != nil {
@@ -269,8 +269,7 @@ func TestFirstBaselineOfAnOldProject(t *testing.T) {
 }
 
 func TestShallowClone(t *testing.T) {
-	p := newProject(t)
-	p.baseline()
+	p := newBaselined(t)
 	p.kernel("k", 600)
 	p.commit("slower")
 	shallow := &project{t: t, dir: filepath.Join(t.TempDir(), "clone")}

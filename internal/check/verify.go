@@ -35,6 +35,7 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 			continue
 		}
 		v.exam = c.examOf(b)
+		v.exam.answers = c.Spec.OnlyAnswers(b.candidate.Variant.Kernel)
 		v.notes = append(v.notes, v.exam.notes...)
 		waiting = append(waiting, v)
 		for _, job := range v.exam.Jobs() {
@@ -49,6 +50,7 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 		}
 		return out
 	}
+	shareNeighbours(waiting)
 	var largest int64
 	for _, v := range waiting {
 		if v.candidate.GPU() {
@@ -64,14 +66,6 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 // may be the reason, is examined again alone.
 func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int, examine func(context.Context, *verified, *examRoom)) {
 	device := &lab.SharedDevice{}
-	near := map[string]*nearby{}
-	for _, v := range rows {
-		name := v.candidate.Variant.Kernel.Name
-		if near[name] == nil {
-			near[name] = &nearby{grown: map[string]bool{}}
-		}
-		near[name].left++
-	}
 	var begun atomic.Int64
 	all := func(some []*verified, room *examRoom) {
 		for _, v := range some {
@@ -80,7 +74,6 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 			}
 			done := min(int(begun.Add(1)), len(rows)) - 1
 			c.run.Emit(run.Event{Kind: run.Verify, Row: v.candidate.Name(), Done: done, Total: len(rows)})
-			near[v.candidate.Variant.Kernel.Name].begin()
 			examine(ctx, v, room)
 			if room.used && v.doubtful() && ctx.Err() == nil { // another kernel's launches may be the reason
 				_ = room.close(ctx)
@@ -112,12 +105,12 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 		}
 		together = slices.AppendSeq(together, slices.Chunk(group, (len(group)+parts-1)/parts))
 	}
-	room := &examRoom{device: device, near: near}
+	room := &examRoom{device: device}
 	all(alone, room)
 	leave(room)
 	rooms := make(chan *examRoom, examiners)
 	for range examiners {
-		rooms <- &examRoom{device: device, near: near}
+		rooms <- &examRoom{device: device}
 	}
 	lab.AtATime(examiners, len(together), func(i int) {
 		room := <-rooms
@@ -139,7 +132,7 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 			again = append(again, v)
 		}
 	}
-	room = &examRoom{device: device, near: near, fresh: true}
+	room = &examRoom{device: device, fresh: true}
 	all(again, room)
 	leave(room)
 }
@@ -178,12 +171,17 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	}
 	found.Oracle = x.Answers.String()
 	if x.Oracle == nil {
+		missing, _ := c.noOracle(v.built)
 		if x.Reference == nil {
-			found.Limits = append(found.Limits, "the right answers are unknown: the kernel has no oracle and there is no earlier version")
+			if !x.answers {
+				found.Limits = append(found.Limits, "the right answers are unknown: "+missing+" and there is no earlier version")
+			}
 			return
 		}
-		found.Oracle = "the base version"
-		found.Limits = append(found.Limits, comparedWithBase)
+		found.Oracle = result.BaseVersion
+		if !x.answers {
+			found.Limits = append(found.Limits, missing+comparedWithBase)
+		}
 	}
 	for _, job := range x.Jobs() {
 		if job.Record.Fault != nil {
@@ -211,10 +209,13 @@ func (c *check) examine(ctx context.Context, v *verified, room *examRoom) {
 	}
 	failed := err != nil || one.Fault != nil || one.Reason != ""
 	if !failed && one.Skipped == "" && unsteady == nil {
-		var beside []result.Finding
+		var broken *result.Case
 		var near error
-		beside, near, err = x.beside(ctx, room, bench, v.candidate.Instance, c.Duet.Seed)
-		found.Findings = append(found.Findings, beside...)
+		if broken, near, err = c.beside(ctx, v, room, bench); broken != nil {
+			found.Passed++ // at its own size
+			found.Cases = append(found.Cases, broken)
+			one, failed = broken, true
+		}
 		if near != nil { // the neighbour says nothing of this config, and the cells may have ended
 			_ = room.close(ctx)
 			examiner = room.examiner(ctx, c, v, v.candidate)
@@ -350,7 +351,6 @@ type examRoom struct {
 	used   bool // a cell of it was another kernel's before
 	fresh  bool // cells of another kernel are not used
 	kernel *spec.Kernel
-	near   map[string]*nearby // by kernel; all rooms have the same
 }
 
 // examiner returns the examiner that compares the answers of a row's candidate. With a nil

@@ -40,6 +40,9 @@ func TestWrongAnswers(t *testing.T) {
 		{"data", result.Incorrect, true, "64 of 64 elements are wrong", ""}, // timed or not
 	} {
 		t.Run(tc.wrong, func(t *testing.T) {
+			if testing.Short() && tc.wrong == "timed" {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.script("k", puppet.Script{Micros: 100, Wrong: tc.wrong})
 			p.commit("five times as fast")
@@ -109,6 +112,9 @@ func TestRightAnswersAsBefore(t *testing.T) {
 func TestCliffs(t *testing.T) {
 	for slow, found := range map[int]bool{0: false, 5: false, 15: false, 1000: true} {
 		t.Run(fmt.Sprint(slow), func(t *testing.T) {
+			if testing.Short() && slow != 15 && !found {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.script("k", puppet.Script{Micros: 400, Odd: slow})
 			p.commit("faster")
@@ -144,6 +150,9 @@ func TestFasterOnTooLittleNewData(t *testing.T) {
 		"there are enough": {{Micros: 500}, {Micros: 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "the change" {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.script("k", scripts[0])
 			p.commit("base")
@@ -200,6 +209,33 @@ func TestNoOracle(t *testing.T) {
 	p.script("k", puppet.Script{Micros: 400, Wrong: "always"})
 	p.commit("wrong")
 	mustBe(t, rowOf(t, p.check(), "k/c"), result.Incorrect)
+}
+
+// A commit that brings the oracle is still judged without one: the base's counts, and the refusal
+// says so. The next commit has it.
+func TestOracleThatTheBaseLacks(t *testing.T) {
+	p := newProject(t)
+	p.spec("", withoutOracle("k"))
+	base := p.commit("no oracle")
+	p.spec("", entry("k"))
+	p.commit("an oracle")
+	row := rowOf(t, p.check(update), "k/c")
+	m := row.Moved
+	if m == nil || m.Done || !m.Asked || !strings.Contains(m.Refused, "the base (HEAD~1, "+base[:7]+") has no oracle for it yet") || strings.Contains(m.Refused, "the kernel has no oracle") {
+		t.Errorf("moved %+v", m)
+	}
+	for _, limit := range row.Verification.Limits {
+		if strings.Contains(limit, "the kernel has no oracle") {
+			t.Errorf("limit: %s", limit)
+		}
+	}
+	if m != nil && !strings.Contains(m.Hint, "after the next commit") {
+		t.Errorf("hint: %s", m.Hint)
+	}
+	p.commit("nothing else")
+	if m := rowOf(t, p.check(update), "k/c").Moved; m == nil || !m.Done {
+		t.Errorf("the next commit: %+v", m)
+	}
 }
 
 // An oracle that fails says nothing of the kernel, and the row does not pass.
@@ -293,6 +329,9 @@ func TestCellsThatEndInAnExamination(t *testing.T) {
 		"the oracle, at a config":       {candidate: puppet.Script{Micros: 400}, ref: puppet.Script{Micros: 1, Crash: "produce", Only: 64}, unjudged: "k/c"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "the candidate, at a neighbour" {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.spec(two, strings.Replace(entry("k"), "{elementwise: in}", "{kernel: ref}", 1), withoutOracle("ref"))
 			p.script("k", puppet.Script{Micros: 500})

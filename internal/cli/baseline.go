@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/baseline"
+	"pawl/internal/diag"
 	"pawl/internal/term"
 	"pawl/internal/unit"
 )
@@ -37,13 +38,26 @@ func newBaseline(e *env) *cobra.Command {
 		Long: `The baseline holds, for each kind of device, the best-known version of every kernel
 on every config. pawl check moves it forward when a version is provably faster. It
 goes back only with a reason, and verify finds the moves without one.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &diag.Problem{
+					Message: fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath()), Hint: meantCommand(cmd, args[0]) + cmd.CommandPath() + " --help lists the commands",
+				}
+			}
 			return usage("expected one of: show, history, verify, accept, reset (see pawl baseline --help)")
 		},
 	}
 	cmd.AddCommand(newBaselineShow(e), newBaselineHistory(e), newBaselineVerify(e), newBaselineAccept(e), newBaselineReset(e))
 	return cmd
+}
+
+// meantCommand asks whether a command that is spelt alike was meant; "" where none is.
+func meantCommand(cmd *cobra.Command, word string) string {
+	if likely := cmd.SuggestionsFor(word); len(likely) > 0 {
+		return "did you mean " + likely[0] + "? "
+	}
+	return ""
 }
 
 func newBaselineShow(e *env) *cobra.Command {
@@ -103,7 +117,7 @@ func showJSON(e *env, classes []baseline.Class, removed bool) error {
 
 func showBaseline(e *env, c baseline.Class, removed bool) {
 	style := e.style()
-	fmt.Fprintf(e.stdout, "%s · %s · %s\n", style.Bold(c.Class), unit.Plural(len(c.Names), "entry", "entries"), relative(c.Path))
+	e.print("%s · %s · %s\n", style.Bold(c.Class), unit.Plural(len(c.Names), "entry", "entries"), relative(c.Path))
 	table := e.table(
 		left("kernel/config"), right("median"), right("95% interval"), ranked(3, right("compute")), ranked(3, right("memory")), ranked(1, left("commit")), ranked(2, left("measured")), words("moved by"),
 	)
@@ -119,7 +133,7 @@ func showBaseline(e *env, c baseline.Class, removed bool) {
 			moves := c.Removed[name].Moves
 			if len(moves) > 0 {
 				m := moves[len(moves)-1]
-				fmt.Fprintf(e.stdout, "  removed: %s, %s, by %s\n", name, m.Time.Format("2006-01-02"), movedBy(m))
+				e.print("  removed: %s, %s, by %s\n", name, m.Time.Format("2006-01-02"), movedBy(m))
 			}
 		}
 	}

@@ -40,11 +40,11 @@ func runAccept(ctx context.Context, e *env, opts *acceptOptions, patterns []stri
 	})
 	style := e.style()
 	for _, a := range accepted {
-		fmt.Fprintf(e.stdout, "%s %s: %s\n", style.Yellow("accepted"), style.Bold(a.Entry.Name), a)
+		e.print("%s %s: %s\n", style.Yellow("accepted"), style.Bold(a.Entry.Name), a)
 	}
 	if len(accepted) > 0 {
-		fmt.Fprintf(e.stdout, "reason: %s\n", accepted[0].Entry.Moved().Reason)
-		fmt.Fprintf(e.stdout, "next: git add %s && git commit\n", relative(folder))
+		e.print("reason: %s\n", accepted[0].Entry.Moved().Reason)
+		e.print("next: git add %s && git commit\n", relative(folder))
 	}
 	return err
 }
@@ -69,6 +69,6 @@ func runReset(ctx context.Context, e *env, opts *baselineOptions, patterns []str
 	for _, name := range gone {
 		fmt.Fprintf(e.stdout, "%s %s\n", e.style().Yellow("removed"), e.style().Bold(name))
 	}
-	fmt.Fprintf(e.stdout, "next: git add %s && git commit\n", relative(folder))
+	e.print("next: git add %s && git commit\n", relative(folder))
 	return nil
 }

@@ -110,18 +110,18 @@ func showAudit(e *env, a *baseline.Audit) {
 	if a.Shallow {
 		reach += fmt.Sprintf(", back to %s: this clone is shallow", baseline.Short(a.Oldest))
 	}
-	fmt.Fprintf(e.stdout, "%s · %s · %s · %s\n", style.Bold(a.Class), unit.Plural(a.Entries, "entry", "entries"), reach, verdict)
+	e.print("%s · %s · %s · %s\n", style.Bold(a.Class), unit.Plural(a.Entries, "entry", "entries"), reach, verdict)
 	for _, f := range a.Findings {
-		fmt.Fprintf(e.stdout, "  %s\n", style.Red(describe(f)))
+		e.print("  %s\n", style.Red(describe(f)))
 		if f.Remedy != "" {
-			fmt.Fprintf(e.stdout, "    hint: %s\n", f.Remedy)
+			e.print("    hint: %s\n", f.Remedy)
 		}
 	}
 	for _, f := range a.Settled {
-		fmt.Fprintf(e.stdout, "  corrected since: %s\n", describe(f))
+		e.print("  corrected since: %s\n", describe(f))
 	}
 	for _, event := range a.Reasons {
-		fmt.Fprintf(e.stdout, "  %s: %s, %s\n", style.Yellow(event.Name), event.Move.Time.Format("2006-01-02"), movedBy(event.Move))
+		e.print("  %s: %s, %s\n", style.Yellow(event.Name), event.Move.Time.Format("2006-01-02"), movedBy(event.Move))
 	}
 }
 

@@ -51,7 +51,7 @@ func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	style := e.style()
 	fmt.Fprintf(e.stdout, "pawl %s · %s · the gate at %s\n\n", version, c.Device, unit.PercentPlain(c.Gate.Regression))
 	table := e.table(
-		left("kernel"), right("slower by"), right("actual"), left(""), ranked(2, right("decisions")), ranked(4, right("sets")), ranked(3, right("failed")), right(""), left("95% bound"), ranked(1, right("undecided")),
+		left("kernel"), right("slower by"), ranked(1, right("actual")), ranked(1, left("")), right("decisions"), right("sets"), right("failed"), right("rate"), left("95% bound"), ranked(2, right("undecided")),
 	)
 	for _, l := range c.Levels {
 		if len(l.Decisions) > 0 {
@@ -63,19 +63,37 @@ func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	if decisions == 0 {
 		return nil
 	}
-	fmt.Fprintf(e.stdout, "\n  %s a decision; decisions of one set of cells are correlated, so the bounds count them as fewer", unit.Duration(c.Seconds/float64(decisions)))
+	e.print("\n  %s a decision; decisions of one set of cells are correlated, so the bounds count them as fewer", unit.Duration(c.Seconds/float64(decisions)))
 	if alarms := c.Alarms(10); alarms != nil {
-		fmt.Fprintf(e.stdout, "\n  false alarms, of %s: ≤ %.2f%% of rows, so ≤ %.1f%% of runs with ten rows (one-sided 95%% bounds)", alarms.Kernel, 100*alarms.PerDecision, 100*alarms.PerRun)
+		e.print("\n  false alarms, of %s: ≤ %.2f%% of rows, so ≤ %.1f%% of runs with ten rows (one-sided 95%% bounds)", alarms.Kernel, 100*alarms.PerDecision, 100*alarms.PerRun)
 	}
-	_, err := fmt.Fprintf(e.stdout, "\n  calibration: %s\n", relative(calibrate.Path(c)))
+	if text := tooLittle(c); text != "" {
+		e.print("\n  %s", text)
+	}
+	e.print("\n  calibration: %s", relative(calibrate.Path(c)))
+	_, err := fmt.Fprintln(e.stdout)
 	return err
+}
+
+// tooLittle says that no check cites a curve, and how long one that is cited takes; "" where checks do.
+func tooLittle(c *calibrate.Curve) string {
+	const rows = 10
+	alarms := c.Alarms(rows)
+	if alarms != nil && alarms.PerRun <= calibrate.Telling {
+		return ""
+	}
+	text := fmt.Sprintf("this is too little: checks cite a bound of at most %s of runs", unit.PercentPlain(calibrate.Telling))
+	if more := c.Until(rows); more > 0 {
+		return text + fmt.Sprintf("; at this pace that takes at most about %.0f more minutes: pawl calibrate --for %.0fm", more.Minutes(), more.Minutes())
+	}
+	return text + ", which at this pace takes more than a day"
 }
 
 // levelCells returns a level's line of the table.
 func levelCells(c *calibrate.Curve, l *calibrate.Level, style term.Style) []term.Cell {
 	name, truth, interval := l.Kernel, "", ""
 	if l.Behind {
-		name += ", behind the best"
+		name += ", behind best"
 	}
 	if median, half := l.Truth(); !math.IsNaN(median) && half < 1 {
 		truth, interval = unit.Percent(median), fmt.Sprintf("± %s", unit.PercentPlain(half))

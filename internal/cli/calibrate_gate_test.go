@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -22,5 +24,34 @@ func TestPowerOfADuet(t *testing.T) {
 		if err := showPower(&env{stdout: &out}, &calibrateOptions{json: json}, 0.03, []calibrate.Power{p}); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%v\n%s\nshould contain %s", err, out.String(), want)
 		}
+	}
+}
+
+// A curve of two minutes says that it is too little, and how long it takes; a longer one does not.
+func TestShortCalibrationSaysSo(t *testing.T) {
+	curve := func(decisions int) *calibrate.Curve {
+		var made []string
+		for i := range decisions {
+			made = append(made, fmt.Sprintf(`{"set": %d, "verdict": "maintained", "change": 0}`, i))
+		}
+		c := &calibrate.Curve{}
+		raw := fmt.Sprintf(`{"seconds": %d, "gate": {"regression": 0.03}, "levels": [{"kernel": "compute", "decisions": [%s]}]}`, 10*decisions, strings.Join(made, ","))
+		if err := json.Unmarshal([]byte(raw), c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	var out bytes.Buffer
+	for decisions, want := range map[int]string{
+		12:  "this is too little: checks cite a bound of at most 20.0% of runs; at this pace that takes at most about 25 more minutes: pawl calibrate --for 25m",
+		400: "",
+	} {
+		out.Reset()
+		if err := showCurve(&env{stdout: &out}, &calibrateOptions{}, curve(decisions)); err != nil || !strings.Contains(out.String(), want) || want == "" && strings.Contains(out.String(), "too little") {
+			t.Errorf("%v\n%s", err, out.String())
+		}
+	}
+	if heads := strings.Join(strings.Fields(strings.Split(out.String(), "\n")[2]), " "); !strings.Contains(heads, "slower by decisions sets failed rate 95% bound undecided") && !strings.Contains(heads, "slower by actual decisions sets failed rate 95% bound undecided") {
+		t.Errorf("headings: %s", heads)
 	}
 }

@@ -44,13 +44,15 @@ func (e *env) table(columns ...term.Column) *term.Table {
 	return &term.Table{Indent: 2, HeaderStyle: e.style().Dim, Columns: columns, Width: e.width()}
 }
 
-// width returns the columns of the terminal that stdout is; 0 where it is none, and nothing is to be
-// wrapped or left out.
-func (e *env) width() int {
-	if !term.IsTerminal(e.stdout) {
+func (e *env) width() int { return widthOf(e.stdout) }
+
+// widthOf returns the columns of a terminal; 0 where w is none, and nothing is to be wrapped or left
+// out.
+func widthOf(w io.Writer) int {
+	if !term.IsTerminal(w) {
 		return 0
 	}
-	return term.Width(e.stdout)
+	return term.Width(w)
 }
 
 func left(header string) term.Column { return term.Column{Header: header} }
@@ -83,12 +85,16 @@ func printJSON(e *env, v any) error {
 }
 
 // warn writes a message to stderr that is not part of the command's data.
-func (e *env) warn(format string, args ...any) {
-	fmt.Fprintf(e.stderr, "pawl: "+format+"\n", args...)
-}
+func (e *env) warn(format string, args ...any) { say(e.stderr, "pawl: "+format+"\n", args...) }
 
-func (e *env) hint(format string, args ...any) {
-	fmt.Fprintf(e.stderr, "hint: "+format+"\n", args...)
+func (e *env) hint(format string, args ...any) { say(e.stderr, "hint: "+format+"\n", args...) }
+
+// print writes sentences to stdout.
+func (e *env) print(format string, args ...any) { say(e.stdout, format, args...) }
+
+// say writes sentences, wrapped where w is a terminal: files and pipes have whole lines.
+func say(w io.Writer, format string, args ...any) {
+	fmt.Fprint(w, term.Wrap(fmt.Sprintf(format, args...), widthOf(w)))
 }
 
 // Run parses args, runs the command and returns the exit code.
@@ -139,7 +145,7 @@ func newRoot(e *env) *cobra.Command {
 				err = fmt.Errorf("%w; did you mean %ss?", err, invalid.GetValue())
 			}
 		}
-		return &usageError{fmt.Errorf("%w (see pawl %s --help)", err, cmd.Name())}
+		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	root.AddCommand(
 		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e), newBisect(e),

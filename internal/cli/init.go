@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pawl/internal/diag"
 	"pawl/internal/disk"
 	"pawl/internal/draft"
 	"pawl/internal/spec"
@@ -91,6 +92,7 @@ var sourceEndings = []string{".cu", ".c", ".cc", ".cpp", ".cxx"}
 // findSources lists the source files named, or below the folders named.
 func findSources(roots []string) ([]string, error) {
 	var files []string
+	python := false
 	for _, root := range roots {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			switch {
@@ -102,6 +104,8 @@ func findSources(roots []string) ([]string, error) {
 				return fs.SkipDir
 			case entry.Type().IsRegular() && slices.Contains(sourceEndings, filepath.Ext(path)):
 				files = append(files, filepath.ToSlash(filepath.Clean(path)))
+			case entry.Type().IsRegular() && filepath.Ext(path) == ".py":
+				python = true
 			}
 			return nil
 		})
@@ -112,6 +116,11 @@ func findSources(roots []string) ([]string, error) {
 	slices.Sort(files)
 	files = slices.Compact(files)
 	switch {
+	case len(files) == 0 && python:
+		return nil, &diag.Problem{
+			Message: "init drafts kernels of C, C++ and CUDA, and there are only Python files here",
+			Hint:    "describe Python functions by hand (docs/python.md); a complete pawl.yaml:\n\n" + draft.PythonExample,
+		}
 	case len(files) == 0:
 		return nil, fmt.Errorf("no kernels found: expected files ending in %s", strings.Join(sourceEndings, ", "))
 	case len(files) > most:

@@ -32,7 +32,7 @@ func TestTerminalAndPipe(t *testing.T) {
 	if code := Run(t.Context(), nil, &piped, &repeated, []string{"compare", old, slow}); code != exitFailed || repeated.String() != "pawl: 1 regression\n" {
 		t.Errorf("exit code %d, %q", code, repeated.String())
 	}
-	if !strings.Contains(piped.String(), "  before ") || !strings.HasSuffix(piped.String(), "\n\n1 regression\n") {
+	if !strings.Contains(piped.String(), "  before → after ") || !strings.HasSuffix(piped.String(), "\n\n1 regression\n") {
 		t.Errorf("a pipe has\n%s", piped.String())
 	}
 	shown := make(chan string)
@@ -50,7 +50,7 @@ func TestTerminalAndPipe(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	if strings.Contains(text, "  before") || !strings.Contains(text, "95% interval") || !strings.HasSuffix(text, "\n\n1 regression\n") {
+	if !strings.Contains(text, "before → after") || !strings.Contains(text, "95% interval") || !strings.HasSuffix(text, "\n\n1 regression\n") {
 		t.Errorf("a terminal has\n%s", text)
 	}
 }
@@ -77,4 +77,36 @@ func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
 	}
 	t.Cleanup(func() { terminal.Close() })
 	return master, terminal
+}
+
+// Messages are wrapped at words where stderr is a terminal, and whole lines elsewhere; paths and
+// quantities stay whole.
+func TestMessagesFitTheTerminal(t *testing.T) {
+	const path = "/a/very/long/path/of/a/folder/that/somebody/has/and/wants/to/copy/whole/into/a/shell"
+	say := func(e *env) {
+		e.warn("%s has a baseline, and this is a sentence that is much longer than any line of such a terminal", path)
+		e.hint("the median went from where it was, 55.8 → 359 µs, and nobody knows at all why it did that")
+	}
+	var piped strings.Builder
+	say(&env{stderr: &piped})
+	if strings.Count(piped.String(), "\n") != 2 {
+		t.Errorf("a pipe has\n%s", piped.String())
+	}
+	master, terminal := openTerminal(t, 50)
+	shown := make(chan string)
+	go func() {
+		raw, _ := io.ReadAll(master)
+		shown <- strings.ReplaceAll(string(raw), "\r\n", "\n")
+	}()
+	say(&env{stderr: terminal})
+	terminal.Close()
+	text := <-shown
+	for line := range strings.Lines(text) {
+		if n := term.DisplayWidth(strings.TrimRight(line, "\n")); n > 50 && strings.Contains(strings.TrimSpace(line), " ") {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(text, path) || !strings.Contains(text, "55.8 → 359 µs") || !strings.Contains(text, "\n  ") || strings.Join(strings.Fields(text), " ") != strings.Join(strings.Fields(piped.String()), " ") {
+		t.Errorf("a terminal has\n%s", text)
+	}
 }

@@ -228,8 +228,8 @@ func (c Numeric) Agrees(t dtype.Type, buffer bool) bool {
 		return false
 	case !buffer: // the same bits, whatever the sign
 		return !t.Float() && t.Size() == c.DType.Size()
-	case t.Size() != c.DType.Size(): // bytes may be anything's; wider integers hold packed elements
-		return c.DType.Size() == 1 || t.Size() < c.DType.Size()
+	case t.Size() != c.DType.Size(): // wider integers hold packed elements
+		return t.Size() < c.DType.Size()
 	case t.Float() && c.DType.Size() <= 2: // C has no type for them
 		return true
 	}

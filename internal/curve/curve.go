@@ -129,17 +129,18 @@ func (l *Level) bySet() [][]float64 {
 
 // FailBound returns the one-sided 95% upper bound of how often the level fails. Decisions of one
 // set of cells are correlated; they count as fewer, as their estimates show.
-func (l *Level) FailBound() float64 { return l.bound(l.Failed()) }
+func (l *Level) FailBound() float64 { return l.bound(l.Failed(), 1) }
 
 // PassBound returns the same bound for passing or staying undecided.
-func (l *Level) PassBound() float64 { return l.bound(len(l.Decisions) - l.Failed()) }
+func (l *Level) PassBound() float64 { return l.bound(len(l.Decisions)-l.Failed(), 1) }
 
-func (l *Level) bound(events int) float64 {
+// bound returns the bound of events after grown times as many decisions, if they turn out alike.
+func (l *Level) bound(events int, grown float64) float64 {
 	n := float64(len(l.Decisions))
 	if n == 0 {
 		return 1
 	}
-	effective := stat.EffectiveSize(l.bySet())
+	effective := grown * stat.EffectiveSize(l.bySet())
 	return stat.RateBound(float64(events)*effective/n, effective)
 }
 
@@ -181,11 +182,40 @@ func (c *Curve) Floor() float64 {
 
 // Alarms bounds how often a run of this many rows fails without a cause: by the kernel with the
 // most decisions, and for each other kernel by itself. nil: no decision on equal code was made.
-func (c *Curve) Alarms(rows int) *result.FalseAlarms {
+func (c *Curve) Alarms(rows int) *result.FalseAlarms { return c.alarms(rows, 1) }
+
+// AlarmsAfter estimates what Alarms will say after more time at the pace so far, if the decisions turn
+// out alike; nil where the pace is not known. The estimate is too high rather than too low: more sets
+// can show that decisions of one set are not alike.
+func (c *Curve) AlarmsAfter(more time.Duration, rows int) *result.FalseAlarms {
+	if c.Seconds <= 0 {
+		return nil
+	}
+	return c.alarms(rows, 1+more.Seconds()/c.Seconds)
+}
+
+// Telling is the largest bound for a run that is worth citing. A gate that may fail every fifth run
+// without a cause would have been noticed without a calibration: a larger bound says that too little
+// was tried, and nothing of the gate.
+const Telling = 0.2
+
+// Until returns how much longer a calibration takes, at its pace so far, until its bound for a run of
+// this many rows is worth citing; 0 where that is not known, or takes more than a day.
+func (c *Curve) Until(rows int) time.Duration {
+	const step = 5 * time.Minute
+	for more := step; more <= 24*time.Hour; more += step {
+		if a := c.AlarmsAfter(more, rows); a != nil && a.PerRun <= Telling {
+			return more
+		}
+	}
+	return 0
+}
+
+func (c *Curve) alarms(rows int, grown float64) *result.FalseAlarms {
 	var all []result.KernelAlarms
 	for _, l := range c.Levels {
 		if l.Nominal == 0 && !l.Behind && len(l.Decisions) > 0 {
-			all = append(all, c.alarmsOf(l.Kernel))
+			all = append(all, c.alarmsOf(l.Kernel, grown))
 		}
 	}
 	if len(all) == 0 {
@@ -198,14 +228,14 @@ func (c *Curve) Alarms(rows int) *result.FalseAlarms {
 
 // alarmsOf counts the failures of a kernel that did not change. Rows behind the best-known version
 // may fail for a step that is none; where such rows were tried too, the larger bound counts.
-func (c *Curve) alarmsOf(kernel string) result.KernelAlarms {
+func (c *Curve) alarmsOf(kernel string, grown float64) result.KernelAlarms {
 	out := result.KernelAlarms{Kernel: kernel}
 	for _, l := range c.Levels {
 		if l.Kernel == kernel && l.Nominal == 0 && len(l.Decisions) > 0 {
 			out.Decisions += len(l.Decisions)
 			out.Sets += l.Sets()
 			out.Failed += l.Failed()
-			out.PerDecision = max(out.PerDecision, l.FailBound())
+			out.PerDecision = max(out.PerDecision, l.bound(l.Failed(), grown))
 		}
 	}
 	return out

@@ -32,6 +32,8 @@ type bound struct {
 	base   string // the parameter that a pointer points into
 	scale  int64  // elements of base in one of the pointer's
 	loaded string // the parameter that the value was read from
+
+	meaning *csource.Expression // of a variable: the expression that it was declared with, while that has the same value; nil: none
 }
 
 // guard is a limit that device code has for a value.
@@ -112,8 +114,8 @@ func (d *device) branch(s csource.Statement, env map[string]bound) {
 	condition := csource.ReadExpression(s.Tokens)
 	d.eval(condition, env)
 	yes, no := maps.Clone(env), maps.Clone(env)
-	d.refine(condition, true, yes)
-	d.refine(condition, false, no)
+	d.assume(condition, true, yes)
+	d.assume(condition, false, no)
 	outer := d.assigned
 	d.assigned = map[string]bool{}
 	goesOn := d.exec(s.Body, yes)
@@ -121,18 +123,17 @@ func (d *device) branch(s csource.Statement, env map[string]bound) {
 	for name := range d.assigned {
 		if goesOn {
 			env[name] = d.larger(yes[name], no[name])
-		} else {
-			env[name] = no[name]
 		}
 		outer[name] = true
 	}
+	changed := len(d.assigned) > 0
 	d.assigned = outer
 	if !goesOn {
-		for key, b := range no {
-			if !d.assigned[key] {
-				env[key] = b
-			}
-		}
+		clear(env)
+		maps.Copy(env, no)
+	}
+	if changed {
+		unmean(env)
 	}
 }
 
@@ -140,6 +141,7 @@ func (d *device) branch(s csource.Statement, env map[string]bound) {
 func (d *device) loop(s csource.Statement, env map[string]bound) {
 	d.simple(s.Init, env)
 	condition, step := csource.ReadExpression(s.Tokens), csource.ReadExpression(s.Step)
+	unmean(env) // every turn may change the values
 	inner := maps.Clone(env)
 	d.eval(condition, inner)
 	if condition != nil && len(condition.Args) == 2 {
@@ -294,6 +296,12 @@ func (d *device) simple(tokens []csource.Token, env map[string]bound) {
 				b = bound{}
 			}
 			d.forget(v.name, env)
+			if v.init != nil && !v.list && !v.array {
+				b.meaning = plain(csource.ReadExpression(v.init))
+			}
+			if mentions(b.meaning, v.name) {
+				b.meaning = nil
+			}
 			env[v.name] = b
 			if b.form != nil {
 				d.forms = append(d.forms, b.form)
@@ -313,10 +321,56 @@ func (d *device) simple(tokens []csource.Token, env map[string]bound) {
 // forget drops what was known of expressions with a variable that changes.
 func (d *device) forget(name string, env map[string]bound) {
 	d.assigned[name] = true
-	for key := range env {
+	for key, b := range env {
+		if mentions(b.meaning, name) {
+			b.meaning = nil
+			env[key] = b
+		}
 		if key != name && strings.Contains(key, "(") && slices.Contains(plainName.FindAllString(key, -1), name) {
 			delete(env, key)
 		}
+	}
+}
+
+// assume records what a condition says about its values, and about variables that are made of them.
+func (d *device) assume(e *csource.Expression, holds bool, env map[string]bound) {
+	d.refine(e, holds, env)
+	for again, turns := true, 0; again && turns < maxDeviceDepth; turns++ { // variables are made of each other
+		again = false
+		for name, b := range env {
+			if b.meaning == nil || !b.ok || b.exact {
+				continue
+			}
+			now := d.quiet(b.meaning, env)
+			x, ok := now.top.at(d.numbers)
+			if y, also := b.top.at(d.numbers); ok && also && now.ok && now.base == b.base && x < y {
+				b.top, again = now.top, true
+				env[name] = b
+			}
+		}
+	}
+}
+
+// plain returns an expression that changes nothing and calls nobody; nil where it does.
+func plain(e *csource.Expression) *csource.Expression {
+	if e == nil || !slices.Contains(plainOps, e.Op) || slices.ContainsFunc(e.Args, func(a *csource.Expression) bool { return plain(a) == nil }) {
+		return nil
+	}
+	return e
+}
+
+var plainOps = strings.Fields("number name cast . + - * / % && || == != < <= > >= u! u- u+")
+
+// mentions reports whether an expression has a name.
+func mentions(e *csource.Expression, name string) bool {
+	return e != nil && slices.Contains(plainName.FindAllString(e.String(), -1), name)
+}
+
+// unmean drops the meanings of all variables.
+func unmean(env map[string]bound) {
+	for name, b := range env {
+		b.meaning = nil
+		env[name] = b
 	}
 }
 
@@ -341,6 +395,13 @@ func (d *device) refine(e *csource.Expression, holds bool, env map[string]bound)
 		d.limit(e.Args[1], e.Args[0], 0, env)
 	case e.Op == "==" && holds, e.Op == "!=" && !holds:
 		d.limit(e.Args[0], e.Args[1], 0, env)
+	case e.Op == "!=" && holds, e.Op == "==" && !holds:
+		have, other := d.quiet(e.Args[0], env), d.quiet(e.Args[1], env)
+		if n, ok := other.top.at(d.numbers); have.ok && other.exact && ok && n > 0 && have.top.String() == other.top.String() { // all but the largest
+			d.limit(e.Args[0], e.Args[1], -1, env)
+		}
+	case e.Op == "name":
+		d.refine(env[e.Text].meaning, holds, env)
 	}
 }
 

@@ -65,8 +65,8 @@ func (d *device) evaluate(e *csource.Expression, env map[string]bound) bound {
 		for key, b := range env {
 			yes[key], no[key] = b, b
 		}
-		d.refine(e.Args[0], true, yes)
-		d.refine(e.Args[0], false, no)
+		d.assume(e.Args[0], true, yes)
+		d.assume(e.Args[0], false, no)
 		return d.larger(d.eval(e.Args[1], yes), d.eval(e.Args[2], no))
 	case "call":
 		return d.call(e, env)
@@ -87,6 +87,7 @@ func (d *device) evaluate(e *csource.Expression, env map[string]bound) bound {
 
 func (d *device) name(name string, env map[string]bound) bound {
 	if b, ok := env[name]; ok {
+		b.meaning = nil // of the variable, not of its value elsewhere
 		return b
 	}
 	if v, ok := d.globals[name]; ok && v.kind == integer {

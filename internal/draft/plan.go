@@ -307,12 +307,15 @@ func (e *Entry) planBuffer(i int, d *device, l *launch) {
 	case len(host) > 0:
 		a.count = host
 	case reached:
-		a.count = u.extent
+		a.count = u.extent.whole(d.numbers)
 	default:
 		a.notes = append(a.notes, "check the shape")
 	}
 	if n, ok := a.count.at(d.numbers); a.count != nil && (!ok || n < 1 || n > 1<<33) {
 		a.count = nil
+		a.notes = append(a.notes, "check the shape")
+	}
+	if len(host) == 0 && a.count.beyond() {
 		a.notes = append(a.notes, "check the shape")
 	}
 	if n, ok := a.count.at(d.numbers); ok && reached {

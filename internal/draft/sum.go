@@ -250,6 +250,49 @@ func (s sum) String() string {
 	return b.String()
 }
 
+// whole returns the size of the grid that an extent ends in, where loops or guards stop before the
+// grid's edge: H * W for H * W - W - 1. Where only whole rows are missing, the grid may end there.
+func (s sum) whole(values map[string]int64) sum {
+	grid, rows := s.grid()
+	rest := s.plus(grid, -1)
+	if grid == nil || len(rest) == 0 || slices.ContainsFunc(rest, func(t term) bool { return t.factor > 0 }) ||
+		!slices.ContainsFunc(rest, func(t term) bool { return len(t.names) == 0 }) {
+		return s
+	}
+	all, ok := grid.at(values)
+	reached, also := s.at(values)
+	if n, known := values[rows]; !ok || !also || !known || (all-reached)*n > 2*all {
+		return s
+	}
+	return grid
+}
+
+// beyond reports whether an extent is that of a grid and rows beyond it: a guard that nobody
+// understood may keep the kernel from there.
+func (s sum) beyond() bool {
+	grid, _ := s.grid()
+	rest := s.plus(grid, -1)
+	return grid != nil && slices.ContainsFunc(rest, func(t term) bool { return t.factor > 0 && len(t.names) > 0 })
+}
+
+// grid returns the longest product of a sum, and its first variable; nil where it is not one of
+// several variables.
+func (s sum) grid() (sum, string) {
+	if len(s) == 0 {
+		return nil, ""
+	}
+	longest := slices.MaxFunc(s, func(a, b term) int { return len(a.names) - len(b.names) })
+	for _, name := range longest.names {
+		if plainName.FindString(name) != name {
+			return nil, ""
+		}
+	}
+	if longest.factor != 1 || len(longest.names) < 2 {
+		return nil, ""
+	}
+	return sum{longest}, longest.names[0]
+}
+
 // at evaluates the sum.
 func (s sum) at(values map[string]int64) (int64, bool) {
 	total := int64(0)

@@ -155,11 +155,28 @@ func (f *fuzzing) chosen() bool {
 	return slices.ContainsFunc(f.run.Patterns, func(p string) bool { return strings.Contains(p, "/") })
 }
 
+// asked returns the selections without the kernels that are there for others, unless the user names
+// them, or selects nothing else.
+func (f *fuzzing) asked() []spec.Selection {
+	all := f.run.Selections
+	some := slices.DeleteFunc(slices.Clone(all), func(one spec.Selection) bool {
+		named := slices.ContainsFunc(f.run.Patterns, func(p string) bool {
+			name, _, _ := strings.Cut(p, "/")
+			return name == one.Kernel.Name
+		})
+		return !named && f.run.Spec.OnlyAnswers(one.Kernel)
+	})
+	if len(some) == 0 {
+		return all
+	}
+	return some
+}
+
 // plan lists every kernel's trials. Kernels without an oracle have none.
 func (f *fuzzing) plan() ([]*subject, error) {
 	var subjects []*subject
 	var empty diag.Errors
-	for _, selected := range f.run.Selections {
+	for _, selected := range f.asked() {
 		opts := f.Options
 		if f.chosen() {
 			opts.Configs = selected.Configs
@@ -196,7 +213,7 @@ func (f *fuzzing) plan() ([]*subject, error) {
 		answers, err := lab.FindAnswers(f.run.Spec, selected.Kernel)
 		if err == nil && answers.Oracle == nil {
 			err = &result.Fault{
-				Stage: "verify", Cause: result.CauseOracle, Message: lab.ErrNoOracle.Error(),
+				Stage: "verify", Cause: result.CauseNoOracle, Message: lab.ErrNoOracle.Error(),
 				Hint: "add oracle: to the kernel in pawl.yaml: a built-in one, {elementwise: formula}, {kernel: name} or {python: \"module:function\"}",
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,13 +51,14 @@ func TestMain(m *testing.M) {
 
 // bench is a kernel y = 2x + 1 of N elements, written in C.
 type bench struct {
-	body   string // of the C function k(x, y, n)
-	rest   string // of the file
-	oracle string // instead of the formula
-	failed string // a file of a failure that was kept before
-	plain  bool
-	pool   string // a command that starts one of two workers
-	follow func(run.Event)
+	body     string // of the C function k(x, y, n)
+	rest     string // of the file
+	oracle   string // instead of the formula
+	failed   string // a file of a failure that was kept before
+	plain    bool
+	patterns []string
+	pool     string // a command that starts one of two workers
+	follow   func(run.Event)
 }
 
 const benchSheet = `version: 1
@@ -96,7 +98,7 @@ func (b bench) run(ctx context.Context, t *testing.T) (report *result.Report, di
 		t.Fatal(err)
 	}
 	seed := uint64(5)
-	r, err := run.Prepare(result.KindFuzz, run.Request{Spec: s, Seed: &seed, Follow: b.follow})
+	r, err := run.Prepare(result.KindFuzz, run.Request{Spec: s, Patterns: b.patterns, Seed: &seed, Follow: b.follow})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,10 +374,48 @@ func TestNothingAskedForWasTried(t *testing.T) {
 // A kernel that nobody can judge has no other notes, and is not built.
 func TestNoNotesWithoutOracle(t *testing.T) {
 	row, _ := bench{body: right, oracle: "requires: []"}.row(t)
-	if v := row.Verification; row.Fault == nil || row.Fault.Cause != result.CauseOracle || len(v.Limits) > 0 {
+	if v := row.Verification; row.Fault == nil || row.Fault.Cause != result.CauseNoOracle || len(v.Limits) > 0 {
 		t.Errorf("%v, notes %q", row.Fault, v.Limits)
 	}
 	if row.Build != nil {
 		t.Errorf("built: %+v", row.Build)
+	}
+}
+
+// A kernel that only answers for another is tried if it is named; its own lack of an oracle is
+// nobody's concern otherwise.
+func TestOraclesAreNotTried(t *testing.T) {
+	const reference = "  ref:\n    source: k.c\n    entry: k\n" +
+		"    args: [{name: x, dtype: f32, shape: [N]}, {name: y, dtype: f32, shape: [N], role: out}, {name: n, dtype: i64, value: N}]\n" +
+		"    configs: {small: {N: 4096}}\n"
+	for name, tc := range map[string]struct {
+		oracle   string
+		patterns []string
+		rows     []string
+		outcome  result.Ending
+	}{
+		"an oracle":               {"oracle: {kernel: ref}", nil, []string{"k"}, result.Passed},
+		"a rival":                 {"oracle: {elementwise: 2 * x + 1}\n    tolerance: {rival: {kernel: ref}, factor: 4}", nil, []string{"k"}, result.Passed},
+		"an oracle among others":  {"oracle: {kernel: ref}", []string{"*/small"}, []string{"k"}, result.Passed},
+		"a named oracle":          {"oracle: {kernel: ref}", []string{"k", "ref"}, []string{"k", "ref"}, result.Unjudged},
+		"nothing but oracles":     {"oracle: {kernel: ref}", []string{"re*"}, []string{"ref"}, result.Unjudged},
+		"a kernel without oracle": {formulaLine, nil, []string{"k", "ref"}, result.Unjudged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, _, err := bench{body: right, oracle: tc.oracle, rest: reference, patterns: tc.patterns, plain: true}.run(t.Context(), t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rows []string
+			for _, row := range report.Rows {
+				rows = append(rows, row.Kernel)
+				if row.Kernel == "ref" && (row.Fault == nil || row.Fault.Cause != result.CauseNoOracle) {
+					t.Errorf("ref: %v", row.Fault)
+				}
+			}
+			if !slices.Equal(rows, tc.rows) || report.Outcome.Result != tc.outcome {
+				t.Errorf("rows %q, %+v", rows, report.Outcome)
+			}
+		})
 	}
 }

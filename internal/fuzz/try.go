@@ -54,7 +54,7 @@ func (f *fuzzing) try(ctx context.Context, s *subject) {
 // withoutNotes removes the notes on cases of a kernel that nobody can judge: without a judge they
 // mean nothing.
 func (s *subject) withoutNotes() {
-	if v := s.verification; s.fault != nil && s.fault.Cause == result.CauseOracle && v.Passed+v.Failed == 0 {
+	if v := s.verification; s.fault != nil && (s.fault.Cause == result.CauseOracle || s.fault.Cause == result.CauseNoOracle) && v.Passed+v.Failed == 0 {
 		v.Limits = v.Limits[min(len(v.Limits), len(s.plan.Notes)):]
 	}
 }
@@ -107,6 +107,9 @@ func (f *fuzzing) next(ctx context.Context, s *subject, t trial.Trial, fresh boo
 			err = own.Fault()
 		}
 		s.fail("verify", err)
+		return nil, false
+	case one.Fault != nil && one.Fault.Cause == result.CauseNoEntry: // it is the same at every size
+		s.fail("verify", one.Fault)
 		return nil, false
 	}
 	s.verification.Findings = append(s.verification.Findings, findings...)

@@ -111,7 +111,7 @@ func OfFault(f *result.Fault) result.Verdict {
 		return result.Rejected
 	case result.CauseWrong:
 		return result.Incorrect
-	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseKilled, result.CauseProtocol, result.CauseOracle:
+	case result.CauseUnsupported, result.CauseInterrupted, result.CauseInternal, result.CauseKilled, result.CauseProtocol, result.CauseOracle, result.CauseNoOracle:
 		return ""
 	}
 	return result.Broken

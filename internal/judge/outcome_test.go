@@ -132,7 +132,7 @@ func TestOfFault(t *testing.T) {
 	for cause, want := range map[result.Cause]result.Verdict{
 		result.CauseForged: result.Rejected, result.CauseCheat: result.Rejected, result.CauseOverRoof: result.Rejected, result.CauseWrong: result.Incorrect,
 		result.CauseCrash: result.Broken, result.CauseTimeout: result.Broken, result.CauseCompile: result.Broken, result.CauseMemory: result.Broken,
-		result.CauseKilled: "", result.CauseProtocol: "", result.CauseOracle: "", result.CauseInterrupted: "", result.CauseInternal: "", result.CauseUnsupported: "",
+		result.CauseKilled: "", result.CauseProtocol: "", result.CauseOracle: "", result.CauseNoOracle: "", result.CauseInterrupted: "", result.CauseInternal: "", result.CauseUnsupported: "",
 	} {
 		if got := OfFault(fault(cause)); got != want {
 			t.Errorf("%s: %q, want %q", cause, got, want)

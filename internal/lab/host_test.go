@@ -270,7 +270,7 @@ func TestPlayOut(t *testing.T) {
 				settled++
 				return test.verdicts[min(settled, len(test.verdicts))-1]
 			}}
-			opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
+			opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: time.Millisecond}
 			host := &counted{Host: inner}
 			PlayOut(t.Context(), host, []*Duel{duel}, opts, ignore)
 			if err := duel.Match.Err(); err != nil {
@@ -314,7 +314,7 @@ func TestPlayOutWithoutConfirmation(t *testing.T) {
 	host, m := hosted(b, slower, base)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
+	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: time.Millisecond}
 	found := func() judge.Case {
 		return judge.Case{Gate: spec.DefaultGate, Base: &judge.Opponent{Change: m.Change(1, make([]result.Role, 2), opts), Median: 200e-6}}
 	}
@@ -345,7 +345,7 @@ func TestPlayOutOfSeveral(t *testing.T) {
 	for i := range verdicts {
 		duels = append(duels, &Duel{Match: host.Admit("m", []*Job{job, job}), Settle: func() result.Verdict { return verdicts[i] }})
 	}
-	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}
+	opts := measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor, Visit: time.Millisecond}
 	PlayOut(ctx, host, duels, opts, func(m *measure.Match, _ measure.Progress) {
 		if len(m.Cells) == 6 { // in the middle of the confirmation
 			cancel()

@@ -24,6 +24,9 @@ func TestClocksAreHeldInTurns(t *testing.T) {
 		"one of three does": {[]puppet.Script{{Micros: 100, Hide: 300}, {Micros: 300}, {Micros: 310}}, []bool{true, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "hides" && name != "the others hide" {
+				t.Skip("long: run by make long")
+			}
 			t.Parallel()
 			stage := newStage(t, func(_, side int) puppet.Script { return test.scripts[side] }, unstolen)
 			m := newMatch(spec.CellHost, "a", make([]int64, len(test.scripts))...)

@@ -215,24 +215,24 @@ func TestEstimateOnRecordedNoise(t *testing.T) {
 func TestCoverageOnRecordedNoise(t *testing.T) {
 	random := rand.New(rand.NewPCG(42, 2))
 	noise := readNoise(t)
+	trials := drawn(300, 150)
 	for _, kernel := range noisy {
 		cells := playSlowed(noise[kernel], 0, 1)
 		for _, n := range []int{4, 8, 16, 32} {
-			const trials = 300
 			covered := 0
 			var halves []float64
 			for range trials {
-				var drawn [][]float64
+				var some [][]float64
 				for range n {
-					drawn = append(drawn, cells[random.IntN(len(cells))].cell.Logs[1])
+					some = append(some, cells[random.IntN(len(cells))].cell.Logs[1])
 				}
-				e := stat.CellEstimate(drawn, 0)
+				e := stat.CellEstimate(some, 0)
 				halves = append(halves, e.HalfWidth())
 				if e.Low <= 0 && 0 <= e.High {
 					covered++
 				}
 			}
-			rate := 100 * float64(covered) / trials
+			rate := 100 * float64(covered) / float64(trials)
 			t.Logf("%-8s %2d cells: covers %.1f%%, half-width %.2f%%", kernel, n, rate, 100*stat.Median(halves))
 			if rate < 92 {
 				t.Errorf("%s, %d cells: covers %.1f%%", kernel, n, rate)
@@ -245,7 +245,8 @@ func TestCoverageOnRecordedNoise(t *testing.T) {
 func TestTailOnRecordedNoise(t *testing.T) {
 	random := rand.New(rand.NewPCG(42, 3))
 	noise := readNoise(t)
-	const cellsEach, trials = 8, 100
+	const cellsEach = 8
+	trials := drawn(100, 40)
 	for _, kernel := range noisy {
 		for _, test := range []struct{ part, by, least, most float64 }{{0, 1, 0, 5}, {0.25, 1.5, 90, 100}, {0.125, 1.5, 70, 100}} {
 			cells := playSlowed(noise[kernel], test.part, test.by)
@@ -259,7 +260,7 @@ func TestTailOnRecordedNoise(t *testing.T) {
 					called++
 				}
 			}
-			rate := 100 * float64(called) / trials
+			rate := 100 * float64(called) / float64(trials)
 			t.Logf("%-8s %g times as slow in %.1f%%: slow tail in %.1f%% of %d", kernel, test.by, 100*test.part, rate, trials)
 			if rate < test.least || rate > test.most {
 				t.Errorf("%s, %g in %g: %.1f%%, want %g to %g", kernel, test.by, test.part, rate, test.least, test.most)
@@ -268,11 +269,19 @@ func TestTailOnRecordedNoise(t *testing.T) {
 	}
 }
 
+// drawn returns how many trials of a simulation are made: these, or fewer in short tests.
+func drawn(all, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return all
+}
+
 // The operating curve of the whole rule on recorded noise: equal code slowed by a known factor.
 func TestOperatingCurveOnRecordedNoise(t *testing.T) {
 	random := rand.New(rand.NewPCG(42, 4))
 	noise := readNoise(t)
-	const trials = 16
+	trials := drawn(16, 5)
 	for _, kernel := range noisy {
 		for _, change := range []float64{0, 0.02, 0.04, 0.05} {
 			cells := playSlowed(noise[kernel], 1, 1+change)

@@ -157,6 +157,9 @@ func TestTheEstimateIsOfMostLaunches(t *testing.T) {
 		"device code, faster in all of it": {true, 100, 0.5, -0.51, -0.49, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (test.part < 10 || test.part == 25 || test.by == 0.5) {
+				t.Skip("long: run by make long")
+			}
 			t.Parallel()
 			host := newStage(t, func(_, side int) puppet.Script {
 				if side == 0 {

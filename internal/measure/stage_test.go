@@ -189,7 +189,7 @@ func newMatch(cell, name string, nanos ...int64) *Match {
 
 // brief returns options that are short enough for a test.
 func brief() DuetOptions {
-	opts := DuetOptions{Options: Default(), Floor: DefaultFloor}
+	opts := DuetOptions{Options: Default(), Floor: DefaultFloor, Visit: time.Millisecond}
 	opts.Budget = 50 * time.Millisecond
 	opts.Timeout = 10 * time.Second
 	return opts

@@ -110,10 +110,13 @@ func hinted(text, hint string) string { return text + when(hint != "", " ("+hint
 func attentive(r *result.Report) *result.Report {
 	out := *r
 	out.Rows = make([]*result.Row, 0, len(r.Rows))
-	type remark struct{ row, sentence, hint string }
+	type remark struct{ row, sentence, hint, code string }
 	var all, grave []remark
 	add := func(row *result.Row, sentence, hint string) {
-		made := remark{row.Name(), sentence, hint}
+		made := remark{row: row.Name(), sentence: sentence, hint: hint}
+		if m := row.Moved; m != nil && strings.HasSuffix(sentence, m.Refused) && refused(row) {
+			made.code = refusedCode
+		}
 		if row.Verdict == result.Incomparable { // the sentence is why
 			grave = append(grave, made)
 		} else {
@@ -149,11 +152,34 @@ func attentive(r *result.Report) *result.Report {
 	said := func(remarks []remark) []result.Warning {
 		return each(grouped(remarks, func(s remark) string { return s.sentence }), func(g group[remark]) result.Warning {
 			names := few(each(g.items, func(s remark) string { return s.row }))
-			return result.Warning{Message: names + ": " + g.name, Hint: g.items[0].hint}
+			return result.Warning{Code: g.items[0].code, Message: names + ": " + g.name, Hint: g.items[0].hint}
 		})
 	}
 	out.Warnings = slices.Concat(said(grave), r.Warnings, said(all))
 	return &out
+}
+
+// refusedCode is the code of warnings about rows that --update-baseline was to make the baseline.
+const refusedCode = "refused"
+
+// refused reports whether --update-baseline was to make a row the baseline, and did not.
+func refused(row *result.Row) bool {
+	return row.Moved != nil && row.Moved.Asked && row.Moved.Refused != "" && !row.Moved.Done
+}
+
+// refusals returns the warnings about rows that --update-baseline was to make the baseline, and the
+// report without them.
+func refusals(r *result.Report) (texts []string, rest *result.Report) {
+	out := *r
+	out.Warnings = nil
+	for _, w := range r.Warnings {
+		if w.Code == refusedCode {
+			texts = append(texts, hinted(w.Message, w.Hint))
+		} else {
+			out.Warnings = append(out.Warnings, w)
+		}
+	}
+	return texts, &out
 }
 
 // remedyOf returns what to do about a version that is not available, where the sentence is of

@@ -42,7 +42,6 @@ func (b *builder) lines(in view.Form, tone view.Tone, texts ...string) {
 // warnings adds a list of doubts, if there are any, the gravest first. A terminal that is not verbose
 // has one line: their number, and the first.
 func (b *builder) warnings(in view.Form, texts []string) {
-	doubt := func(text string) view.Line { return view.Line{Text: text, Tone: view.Unsure, Mark: "!"} }
 	b.add(in&^view.Text, view.Section{ID: "warnings", Title: "Warnings", Lines: each(texts, doubt), List: true, End: true})
 	switch n := len(texts); {
 	case n == 1:
@@ -51,6 +50,9 @@ func (b *builder) warnings(in view.Form, texts []string) {
 		b.add(in&view.Text, view.Section{Lines: []view.Line{doubt(unit.Count(n) + " doubts (-v shows all): " + view.Flat(texts[0]))}})
 	}
 }
+
+// doubt returns the line of a doubt.
+func doubt(text string) view.Line { return view.Line{Text: text, Tone: view.Unsure, Mark: "!"} }
 
 // end adds parts to the line near the end of a terminal's text.
 func (b *builder) end(in view.Form, parts ...string) {

@@ -10,6 +10,7 @@ import (
 
 	"pawl/internal/report/view"
 	"pawl/internal/result"
+	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
@@ -153,9 +154,26 @@ func headline(r *result.Report, rows []checked) string {
 	return verdictLine(r, told) + prefixed(", ", suspects(rows))
 }
 
-// closing is headline with all rows counted.
+// closing is headline with all rows counted, and what --update-baseline did not do.
 func closing(r *result.Report, rows []checked) string {
-	return verdictLine(r, rows) + prefixed(", ", suspects(rows))
+	return verdictLine(r, rows) + prefixed(", ", suspects(rows)) + prefixed("; ", unmoved(rows))
+}
+
+// unmoved says how many rows --update-baseline was to make the baseline, and did not; "" where it
+// refused none.
+func unmoved(rows []checked) string {
+	stay := where(rows, func(c checked) bool { return refused(c.row) })
+	asked := len(stay) + len(where(rows, func(c checked) bool { return c.row.Moved != nil && c.row.Moved.Done }))
+	first := !slices.ContainsFunc(stay, func(c checked) bool { return c.row.Moved.From != "" })
+	switch {
+	case len(stay) == 0:
+		return ""
+	case len(stay) < asked:
+		return fmt.Sprintf("%s of %s did not become the baseline", unit.Count(len(stay)), unit.Count(asked))
+	case first:
+		return "no baseline was made"
+	}
+	return "the baseline did not move"
 }
 
 func verdictLine(r *result.Report, rows []checked) string {
@@ -199,24 +217,50 @@ func strict(r *result.Report) bool { return r.Outcome != nil && r.Outcome.Strict
 
 // closingTone returns how the last line of a terminal looks.
 func closingTone(r *result.Report, rows []checked) view.Tone {
-	switch endingOf(r, rows) {
-	case result.Passed:
-		return view.Good
-	case result.Failed:
+	switch ending := endingOf(r, rows); {
+	case ending == result.Failed:
 		return view.Bad
+	case ending == result.Passed && unmoved(rows) == "":
+		return view.Good
 	}
 	return view.Unsure
 }
 
-// nextStep says what would decide the inconclusive rows, and how a check does not pass while there
-// are any; "" where all rows are decided.
+// nextStep says what to do about rows that failed, what would decide the inconclusive ones, and how a
+// check does not pass while there are any; "" where nothing is to be done.
 func nextStep(r *result.Report, rows []checked) string {
 	open := where(rows, func(c checked) bool { return c.row.Verdict == result.Inconclusive })
 	doubted := len(open) > 0 || suspects(rows) != "" || len(where(rows, func(c checked) bool { return c.row.Verdict == result.Incomparable })) > 0
 	return strings.Join(present(
+		acceptable(of(rows, slowed)),
+		shrinkable(of(rows, failed)),
 		decides(open, rows),
 		when(doubted && !strict(r) && endingOf(r, rows) == result.Undecided, "in CI use --strict, which exits 2 for this"),
 	), "; ")
+}
+
+// acceptable says how regressions are accepted; "" where there are none. Without a name, all are.
+func acceptable(slower []checked) string {
+	switch len(slower) {
+	case 0:
+		return ""
+	case 1:
+		return "if it is meant: pawl baseline accept " + term.ShellLine(slower[0].row.Name()) + " --reason '…'"
+	}
+	return "if they are meant: pawl baseline accept --reason '…'"
+}
+
+// shrinkable says how to find the smallest case of wrong answers; "" where none is wrong, or no oracle
+// could tell.
+func shrinkable(failing []checked) string {
+	kernels := distinct(each(failing, func(c checked) string {
+		v := c.row.Verification
+		return when(c.row.Verdict == result.Incorrect && v != nil && v.Oracle != "" && v.Oracle != result.BaseVersion, c.row.Kernel)
+	}))
+	if len(kernels) == 0 {
+		return ""
+	}
+	return "pawl fuzz " + term.ShellLine(kernels[:min(3, len(kernels))]...) + " finds the smallest case that fails"
 }
 
 // decides says what would decide rows: more cells, if there are not too many, or a quieter machine.

@@ -97,3 +97,39 @@ func TestCheckMovesOfUnchanged(t *testing.T) {
 		t.Errorf("%s, %v", raw, err)
 	}
 }
+
+// A refused --update-baseline is said without -v: each reason once, and the last line does not sound
+// as if the baseline had been made.
+func TestRefusedUpdateIsNeverSilent(t *testing.T) {
+	const why, remedy = "the kernel has no oracle", "give it an oracle"
+	row := func(config string, verdict result.Verdict, moved result.Moved) *result.Row {
+		return &result.Row{Kernel: "k", Config: config, Verdict: verdict, Moved: &moved}
+	}
+	stays := result.Moved{Asked: true, Refused: why, Hint: remedy}
+	done := result.Moved{Asked: true, Done: true}
+	for name, test := range map[string]struct {
+		rows []*result.Row
+		last string
+		said string // before it; "": nothing
+	}{
+		"all":      {[]*result.Row{row("a", result.New, stays), row("b", result.New, stays)}, "gate passed: 2 new; no baseline was made", "  ! k/a, k/b: does not become the baseline: the kernel has no oracle (give it an oracle)\n"},
+		"some":     {[]*result.Row{row("a", result.New, stays), row("b", result.New, done)}, "gate passed: 2 new; 1 of 2 did not become the baseline", "  ! k/a: does not become"},
+		"a faster": {[]*result.Row{row("a", result.Improvement, result.Moved{Asked: true, Refused: why, From: bestCommit})}, "gate passed: 1 improvement; the baseline did not move", "  ! k/a: does not become"},
+		"unasked":  {[]*result.Row{row("a", result.New, result.Moved{Refused: why})}, "gate passed: 1 new", ""},
+		"none":     {[]*result.Row{row("a", result.New, done)}, "gate passed: 1 new", ""},
+	} {
+		r := checkOf(test.rows...)
+		r.Warnings = []result.Warning{{Message: "one doubt"}, {Message: "another"}}
+		text := textIn(t, r, TextOptions{})
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		if got := lines[len(lines)-1]; got != test.last {
+			t.Errorf("%s: %q, want %q", name, got, test.last)
+		}
+		if !strings.Contains(text, test.said) || test.said == "" && strings.Contains(text, "does not become") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+		if all := textIn(t, r, TextOptions{Verbose: true}); strings.Count(all, why) != 1-strings.Count(name, "none") {
+			t.Errorf("%s, with -v:\n%s", name, all)
+		}
+	}
+}

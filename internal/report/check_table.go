@@ -74,7 +74,12 @@ var textColumns = []column[checkLine]{
 		}
 		return prefixed("δ ", c.effect())
 	})},
-	{number: true, rank: 1, cell: styled("", func(l checkLine) string { return l.times(l.against) })},
+	{number: true, rank: 1, cell: styled("", func(l checkLine) string {
+		if l.against == nil {
+			return l.alone()
+		}
+		return l.times(l.against)
+	})},
 	{number: true, rank: 3, cell: styled(view.Quiet, ofRow(checked.extent))},
 	{words: true, cell: ofRow(checked.note)},
 }

@@ -339,3 +339,12 @@ func TestCheckWriteFile(t *testing.T) {
 		}
 	}
 }
+
+// Why a calibration is not cited is a detail.
+func TestUncitedCalibration(t *testing.T) {
+	r := checkOf(&result.Row{Kernel: "k", Verdict: result.Maintained})
+	r.Uncited = "false alarms are not known: too few decisions"
+	if strings.Contains(textIn(t, r, TextOptions{}), r.Uncited) || !strings.Contains(textIn(t, r, TextOptions{Verbose: true}), r.Uncited) {
+		t.Error(textIn(t, r, TextOptions{}), textIn(t, r, TextOptions{Verbose: true}))
+	}
+}

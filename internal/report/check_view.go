@@ -34,7 +34,11 @@ func (b *builder) check() {
 	b.checkComment(rows)
 	b.add(view.Terminal, view.Section{Items: faults(r, true)})
 	told := b.checkPage(rows)
-	b.warnings(view.Terminal|view.Markdown, allWarnings(calm(attentive(r))))
+	doubts := calm(attentive(r))
+	stays, others := refusals(doubts)
+	b.warnings(view.Verbose|view.Markdown, allWarnings(doubts))
+	b.warnings(view.Text, allWarnings(others))
+	b.add(view.Text, view.Section{Lines: each(stays, doubt), List: true})
 	steps, trust := checkNotes(r), authorTrust(r.Rows, (*result.Row).Name)
 	for _, note := range steps {
 		b.add(view.Terminal|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(note)}), End: true})
@@ -42,7 +46,8 @@ func (b *builder) check() {
 	for _, note := range present(trust) {
 		b.add(view.Verbose|view.Markdown, view.Section{Lines: linesOf(view.Quiet, []string{view.Flat(note)}), End: true})
 	}
-	b.notes(view.HTML, append(steps, present(trust)...))
+	b.lines(view.Verbose, view.Quiet, explanations(r)...)
+	b.notes(view.HTML, slices.Concat(steps, present(trust), explanations(r)))
 	b.lines(view.Verbose, view.Quiet, present(prefixed("compiled with ", flagsLine(r)))...)
 	if b.shows(view.HTML) {
 		b.checkPlots(rows)
@@ -52,6 +57,7 @@ func (b *builder) check() {
 	alarm := alarms(r)
 	b.v.Closing, b.v.Next = view.Line{Text: closing(r, rows), Tone: closingTone(r, rows)}, nextStep(r, rows)
 	b.end(view.Text, trustWord(r.Rows), alarmRate(r))
+	b.lines(view.Verbose, view.Quiet, present(r.Uncited)...)
 	b.end(view.Verbose, alarm, when(examined(rows), prefixed("data: ", replayed(r))))
 	b.v.Foot = present(methodLine(r), "δ is positive when slower", alarm, r.Started.UTC().Format(time.RFC3339), "pawl "+r.Tool.Version, prefixed("run ", r.ID))
 }

@@ -20,6 +20,8 @@ func (c checked) remarks() []string {
 			out = append(out, cmp.Or(c.why(), string(reason)))
 		case reason == result.Creep && c.lag() > 0:
 			out = append(out, "creep: behind best by "+unit.PercentPlain(c.lag()))
+		case reason == result.TooFar && c.best != nil:
+			out = append(out, c.tooFar())
 		case reason == result.ClockEffect && c.change != nil && c.change.Cycles != nil:
 			out = append(out, "clock effect: "+unit.Percent(*c.change.Cycles)+" in cycles")
 		case reason == result.SlowTail && c.change != nil && c.change.Tail != nil:
@@ -53,6 +55,43 @@ func (c checked) lag() float64 {
 		return side.Change.Median
 	}
 	return 0
+}
+
+// tooFar says why a small step fails: it adds to a debt, which may be older than this change.
+func (c checked) tooFar() string {
+	text := "slower than its base, and " + unit.PercentPlain(c.lag()) + " behind " + sideName(c.best)
+	return text + when(c.lag() > 2*c.change.Median, ": most of that is older than this change")
+}
+
+// meanings explain the words of a check that are not everyday ones: reasons, and names of exploits.
+var meanings = []struct{ word, text string }{
+	{string(result.Bistable), "the cells, which are fresh processes, fall into two groups of different speed"},
+	{string(result.SlowTail), "the median is inside the gate, but the slowest tenth of the launches became slower by more than the gate"},
+	{string(result.Creep), "this change is not slower, but the kernel is more than the gate behind the best-known version: earlier changes added up"},
+	{string(result.TooFar), "a change that is slower by a tenth of the gate or more fails if the kernel is then more than the gate behind the best-known version"},
+	{string(result.ClockEffect), "the time changed, and the number of clock cycles did not: the clock was slower or faster"},
+	{"shape-special", "right at the sizes that it is judged at, and wrong at others"},
+	{"speed-cliff", "fast at the sizes that it is judged at, and several times slower at others"},
+}
+
+// explanations returns the meanings of the words that a check uses.
+func explanations(r *result.Report) []string {
+	used := map[string]bool{}
+	for _, row := range r.Rows {
+		for _, reason := range row.Reasons {
+			used[string(reason)] = true
+		}
+		for _, f := range answersOf(row).Findings {
+			used[f.Exploit] = true
+		}
+	}
+	var out []string
+	for _, m := range meanings {
+		if used[m.word] {
+			out = append(out, m.word+": "+m.text)
+		}
+	}
+	return out
 }
 
 // stored returns what is known of a best-known version that could not play; "" where that would add
@@ -176,6 +215,14 @@ func (c checked) times(side *result.Side) string {
 		return unit.Pair(side.Row.Timing.Stats.Median, c.row.Timing.Stats.Median)
 	}
 	return unit.Duration(c.row.Timing.Stats.Median)
+}
+
+// alone returns the median of a row that was compared with nothing, with its half-width: "52.1 µs ± 0.4%".
+func (c checked) alone() string {
+	if !measured(c.row) || c.row.Timing.HalfWidth <= 0 {
+		return c.times(nil)
+	}
+	return c.times(nil) + " ± " + unit.PercentPlain(c.row.Timing.HalfWidth)
 }
 
 // sideMedian returns the median of the side of a role.

@@ -110,16 +110,27 @@ func probability(p *float64) string {
 	return fmt.Sprintf("%.3f", *p)
 }
 
-// median writes a side's median with half the width of its interval.
-func median(r *result.Row) string {
+// times returns the medians: "52.1 → 54.8 µs", or the one that there is.
+func (c compared) times() string {
+	before, after := stats(c.before), stats(c.after)
+	switch {
+	case before != nil && after != nil:
+		return unit.Pair(before.Median, after.Median)
+	case before != nil:
+		return unit.Duration(before.Median) + " →"
+	case after != nil:
+		return "→ " + unit.Duration(after.Median)
+	}
+	return ""
+}
+
+// exactness returns half the width of a median's interval; "" where there is none.
+func exactness(r *result.Row) string {
 	s := stats(r)
-	if s == nil {
+	if s == nil || s.Low == s.High {
 		return ""
 	}
-	if s.Low == s.High {
-		return unit.Duration(s.Median)
-	}
-	return unit.Duration(s.Median) + " ±" + unit.PercentPlain((s.High-s.Low)/2/s.Median)
+	return unit.PercentPlain((s.High - s.Low) / 2 / s.Median)
 }
 
 func (c compared) samples() string {
@@ -201,8 +212,12 @@ func compareTone(rows []compared) view.Tone {
 	return compareTones[rows[0].row.Verdict]
 }
 
-// compareNext says how much would decide inconclusive rows; "" where there are none.
+// compareNext says why nothing was judged, or how much would decide inconclusive rows; "" where
+// everything was decided.
 func compareNext(r *result.Report, rows []compared) string {
+	if r.Outcome != nil && r.Outcome.Result == result.Unjudged {
+		return strings.Join(r.Outcome.Reasons, "; ")
+	}
 	open := slices.ContainsFunc(rows, func(c compared) bool { return c.row.Verdict == result.Inconclusive })
 	if !open || len(r.Inputs) == 0 {
 		return ""
@@ -259,8 +274,9 @@ var compareColumns = []column[compared]{
 	})},
 	{head: "p", rank: 3, number: true, text: ofChange(func(c *result.Change) string { return probability(c.P) })},
 	{head: "p adjusted", rank: 2, number: true, text: ofChange(func(c *result.Change) string { return probability(c.PAdjusted) })},
-	{head: "before", rank: 1, number: true, text: func(c compared) string { return median(c.before) }},
-	{head: "after", rank: 1, number: true, text: func(c compared) string { return median(c.after) }},
+	{head: "before → after", rank: 1, number: true, text: compared.times},
+	{head: "± before", rank: 5, number: true, text: func(c compared) string { return exactness(c.before) }},
+	{head: "± after", rank: 5, number: true, text: func(c compared) string { return exactness(c.after) }},
 	{head: "samples", rank: 6, number: true, text: compared.samples},
 	{tone: view.Quiet, words: true, text: func(c compared) string { return c.notes }},
 }

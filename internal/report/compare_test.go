@@ -205,3 +205,12 @@ func TestCompareOfNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Files without a common benchmark say why nothing was judged.
+func TestCompareNothingInCommon(t *testing.T) {
+	r := comparison()
+	r.Outcome = &result.Outcome{Result: result.Unjudged, Reasons: []string{"the files have no benchmark in common"}}
+	if text := textIn(t, r, TextOptions{}); !strings.HasSuffix(text, "; the files have no benchmark in common\n") {
+		t.Error(text)
+	}
+}

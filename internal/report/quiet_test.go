@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -91,7 +92,7 @@ func TestUndecidedIsNeverSilent(t *testing.T) {
 		{false, []*result.Row{kept(), open("k/a", nil)}, "gate passed: 1 inconclusive, 1 maintained; to decide k/a: a quieter machine; in CI use --strict, which exits 2 for this"},
 		{false, []*result.Row{kept(), suspect()}, "gate passed: 2 maintained, 1 suspicious; in CI use --strict, which exits 2 for this"},
 		{true, []*result.Row{kept(), suspect()}, "gate not passed: 2 maintained, 1 suspicious"},
-		{false, []*result.Row{{Kernel: "k", Verdict: result.Regression}, open("k/a", some)}, "gate failed: 1 regression, 1 inconclusive; to decide k/a: 9 more cells (--budget 12s) or a quieter machine"},
+		{false, []*result.Row{{Kernel: "k", Verdict: result.Regression}, open("k/a", some)}, "gate failed: 1 regression, 1 inconclusive; if it is meant: pawl baseline accept k --reason '…'; to decide k/a: 9 more cells (--budget 12s) or a quieter machine"},
 		{false, []*result.Row{kept()}, "gate passed: 1 maintained"},
 	} {
 		r := checkOf(test.rows...)
@@ -109,7 +110,7 @@ func TestUndecidedIsNeverSilent(t *testing.T) {
 		}
 		// Comments and pages say the same.
 		_, next, _ := strings.Cut(test.want, "; ")
-		if !strings.Contains(Markdown(r), strings.ReplaceAll(next, "_", `\_`)) || !strings.Contains(pageOf(t, r), next) {
+		if !strings.Contains(Markdown(r), strings.ReplaceAll(next, "_", `\_`)) || !strings.Contains(pageOf(t, r), strings.ReplaceAll(next, "'", "&#39;")) {
 			t.Errorf("a comment or a page does not say %q", next)
 		}
 	}
@@ -132,5 +133,68 @@ func TestDoubtsInOneLine(t *testing.T) {
 	}
 	if text := textIn(t, examination(), TextOptions{}); strings.Contains(text, "address space") || strings.Count(text, "trust: author") != 1 {
 		t.Errorf("trust is more than a word:\n%s", text)
+	}
+}
+
+// A failed gate says what to do next.
+func TestFailedGateNamesNextStep(t *testing.T) {
+	slower := func(name string) *result.Row {
+		return &result.Row{Kernel: "k", Config: name, Verdict: result.Regression}
+	}
+	wrong := func(kernel, oracle string) *result.Row {
+		return &result.Row{Kernel: kernel, Config: "c", Verdict: result.Incorrect, Verification: &result.Verification{Oracle: oracle, Failed: 1}}
+	}
+	for _, test := range []struct {
+		rows []*result.Row
+		want string
+	}{
+		{[]*result.Row{slower("a b")}, "gate failed: 1 regression; if it is meant: pawl baseline accept 'k/a b' --reason '…'"},
+		{[]*result.Row{slower("a"), slower("b")}, "gate failed: 2 regressions; if they are meant: pawl baseline accept --reason '…'"},
+		{[]*result.Row{wrong("k", "softmax"), wrong("k", "softmax"), wrong("m", "softmax")}, "gate failed: 3 incorrect; pawl fuzz k m finds the smallest case that fails"},
+		{[]*result.Row{wrong("k", result.BaseVersion)}, "gate failed: 1 incorrect"},
+	} {
+		text := textIn(t, checkOf(test.rows...), TextOptions{})
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		if got := lines[len(lines)-1]; got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+}
+
+// A small step that fails for an older debt says whose it is; words that are not everyday ones are
+// explained where there is room.
+func TestWordsAreExplained(t *testing.T) {
+	s := stage{rand.New(rand.NewPCG(1, 2))}
+	most, half := 0.05, 0.031
+	old, new := s.duet("k/old", result.Regression, 1e-3, 0.004, &most, result.TooFar), s.duet("k/new", result.Regression, 1e-3, 0.02, &half, result.TooFar)
+	for i, want := range []string{"slower than its base, and 5.0% behind best 1a2b3c4: most of that is older than this change", "slower than its base, and 3.1% behind best 1a2b3c4"} {
+		r := checkOf([]*result.Row{old, new}[i])
+		if got := strings.Join(checkedRows(r)[0].remarks(), "; "); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	row := s.duet("k/c", result.Maintained, 1e-3, 0, nil, result.Bistable)
+	row.Verification = &result.Verification{Integrity: result.Suspicious, Findings: []result.Finding{{Exploit: "shape-special"}}}
+	r := checkOf(row)
+	for _, want := range []string{"bistable: the cells, which are fresh processes, fall into", "shape-special: right at the sizes"} {
+		if !strings.Contains(textIn(t, r, TextOptions{Verbose: true}), want) || !strings.Contains(pageOf(t, r), want) {
+			t.Errorf("a form does not say %q", want)
+		}
+		if strings.Contains(textIn(t, r, TextOptions{}), want) {
+			t.Errorf("said without -v: %q", want)
+		}
+	}
+	if text := textIn(t, r, TextOptions{Verbose: true}); strings.Contains(text, "creep:") || strings.Contains(text, "slow tail:") {
+		t.Errorf("words that are not used:\n%s", text)
+	}
+}
+
+// A row without anything to compare with shows how exact its median is.
+func TestMedianAloneHasItsInterval(t *testing.T) {
+	s := stage{rand.New(rand.NewPCG(1, 2))}
+	row := &result.Row{Kernel: "k", Config: "c", Verdict: result.New, Timing: drawn(s.Rand, 1e-3, 100)}
+	row.Timing.HalfWidth = 0.0042
+	if text := textIn(t, checkOf(row), TextOptions{}); !strings.Contains(text, " ms ± 0.4%  100 samples") {
+		t.Error(text)
 	}
 }

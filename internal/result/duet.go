@@ -63,6 +63,7 @@ type Moved struct {
 	Refused string  `json:"refused,omitempty"`
 	Hint    string  `json:"hint,omitempty"`
 
+	Asked       bool `json:"asked,omitempty"`       // --update-baseline was given
 	Uncommitted bool `json:"uncommitted,omitempty"` // it would move, once the tree is committed
 	Already     bool `json:"already,omitempty"`     // this branch has already made it the baseline, and the base does not have that yet
 	Anchor      bool `json:"anchor,omitempty"`      // it is the best-known version, and only its commit changes

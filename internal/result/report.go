@@ -44,6 +44,7 @@ type Report struct {
 
 	Gate        *Gate        `json:"gate,omitempty"`         // the gate of a check
 	FalseAlarms *FalseAlarms `json:"false_alarms,omitempty"` // for a check, where the machine is calibrated
+	Uncited     string       `json:"uncited,omitempty"`      // why the calibration of this machine says nothing about the check
 	Selftest    *Selftest    `json:"selftest,omitempty"`
 	Bisect      *Bisect      `json:"bisect,omitempty"` // the search that a check ended
 }
@@ -214,6 +215,7 @@ const (
 	CauseMemory      Cause = "memory"        // more than there is, or than it may use
 	CauseThreads     Cause = "threads"       // more threads than it may start
 	CauseOracle      Cause = "oracle"        // no right answer was available to compare with
+	CauseNoOracle    Cause = "no oracle"     // nobody knows the right answers
 	CauseCheat       Cause = "cheat"         // caught using one of the exploits of docs/integrity.md
 	CauseSanitizer   Cause = "sanitizer"     // compute-sanitizer found an error in device code
 	CauseForged      Cause = "forged"        // answers that contradict the worker

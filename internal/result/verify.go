@@ -10,6 +10,9 @@ const (
 	Cheated    Integrity = "rejected"   // an exploit, by name
 )
 
+// BaseVersion is the Oracle of answers that were compared with the base version's.
+const BaseVersion = "the base version"
+
 // Verification is what was found out about a kernel's answers.
 type Verification struct {
 	Oracle    string    `json:"oracle,omitempty"` // where right answers come from, in words; "": there is none

@@ -101,7 +101,7 @@ func Find(dir string) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("find %s: %w", FileName, err)
 	}
-	hint := "pawl init writes one for the kernels it finds here"
+	hint := "pawl init writes one for the C, C++ and CUDA kernels it finds here; for Python functions it shows an example"
 	for at := start; ; at = filepath.Dir(at) {
 		path := filepath.Join(at, FileName)
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {

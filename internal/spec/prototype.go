@@ -160,5 +160,9 @@ func contradicts(p csource.Param, k *Kernel, a *Arg) (what, hint string) {
 	case !buffer && !k.DeviceCode() && p.Kind.DType.Float() && p.Kind.DType.Size() < 4: // nobody can pass it: something else was tried
 		return "", ""
 	}
-	return string(a.DType), fmt.Sprintf("write dtype: %s", p.Kind.DType)
+	hint = fmt.Sprintf("write dtype: %s", p.Kind.DType)
+	if buffer && p.Kind.DType.Size() == 1 && a.DType.Size() > 1 { // such a function may take elements apart
+		hint += "; shape: then counts bytes"
+	}
+	return string(a.DType), hint
 }

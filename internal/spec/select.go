@@ -42,6 +42,14 @@ func (s *Spec) Select(patterns []string) ([]Selection, error) {
 	return selections, nil
 }
 
+// OnlyAnswers reports whether a kernel is there for others: it is their oracle or the rival of their
+// tolerance, and has no oracle of its own.
+func (s *Spec) OnlyAnswers(k *Kernel) bool {
+	return k.Oracle == nil && slices.ContainsFunc(s.Kernels, func(other *Kernel) bool {
+		return other != k && slices.ContainsFunc([]*Oracle{other.Oracle, other.Tolerance.Rival}, func(o *Oracle) bool { return o != nil && o.Kernel == k.Name })
+	})
+}
+
 // row is a kernel at a config.
 type row struct {
 	kernel *Kernel

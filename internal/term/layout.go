@@ -19,11 +19,19 @@ type layout struct {
 	stacked bool  // the first column stands above the others
 }
 
-// layout finds a place for all rows. Where they do not fit, sentences wrap or stand below their row,
+// empty reports whether no row has a text in a column.
+func (t *Table) empty(column int) bool {
+	return !slices.ContainsFunc(t.Rows, func(row []Cell) bool { return column < len(row) && row[column].Text != "" })
+}
+
+// layout finds a place for all rows. A column with a rank is left out where no row has a text in it. Where they do not fit, sentences wrap or stand below their row,
 // then columns are left out by their rank, and at last the first one stands above the others.
 func (t *Table) layout(rows [][]Cell) *layout {
 	l := &layout{Table: t, widths: make([]int, len(t.Columns)), words: -1}
 	for i, column := range t.Columns {
+		if column.Rank > 0 && t.empty(i) {
+			continue
+		}
 		l.columns = append(l.columns, i)
 		if column.Words && i == len(t.Columns)-1 {
 			l.words = i
@@ -40,6 +48,9 @@ func (t *Table) layout(rows [][]Cell) *layout {
 	if t.Width <= 0 || l.total() <= t.Width {
 		return l
 	}
+	if l.words >= 0 && l.beside < leastWords && l.leaveDetails() {
+		return l
+	}
 	if l.words >= 0 {
 		l.beside -= l.total() - t.Width
 		if l.beside < leastWords {
@@ -48,6 +59,20 @@ func (t *Table) layout(rows [][]Cell) *layout {
 	}
 	l.choose()
 	return l
+}
+
+// details is the rank from which columns go before short sentences stand below their rows.
+const details = 3
+
+// leaveDetails leaves out the columns of details, if the others then fit.
+func (l *layout) leaveDetails() bool {
+	all := l.columns
+	l.columns = slices.DeleteFunc(slices.Clone(all), func(i int) bool { return l.Columns[i].Rank >= details })
+	if l.total() > l.Width {
+		l.columns = all
+		return false
+	}
+	return true
 }
 
 // choose leaves columns out: it keeps those without a rank, and of the others, the lowest rank first,

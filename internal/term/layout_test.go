@@ -32,13 +32,14 @@ func TestTableFits(t *testing.T) {
   gemm/4k          maintained   +0.1%  [−0.2, +0.4]        1.21 → 1.21 ms   6 cells, 240 pairs
 `,
 		80: `
-  config           verdict     change  95% interval     δ           times
+  config           verdict     change  95% interval     δ           times  note
   softmax/rows_8k  regression   +4.1%  [+3.8, +4.4]  0.82  94.3 → 98.0 µs
       bistable; clock effect: −0.2% in cycles
   gemm/4k          maintained   +0.1%  [−0.2, +0.4]        1.21 → 1.21 ms
 `,
 		60: `
   config           verdict     change  95% interval     δ
+      note
   softmax/rows_8k  regression   +4.1%  [+3.8, +4.4]  0.82
       bistable; clock effect: −0.2% in cycles
   gemm/4k          maintained   +0.1%  [−0.2, +0.4]
@@ -46,6 +47,7 @@ func TestTableFits(t *testing.T) {
 		40: `
   config
     verdict     change  95% interval
+      note
   softmax/rows_8k
     regression   +4.1%  [+3.8, +4.4]
       bistable; clock effect: −0.2% in
@@ -106,5 +108,33 @@ func TestWrap(t *testing.T) {
 		if diff := cmp.Diff(test.want, Wrap(test.text, test.width)); diff != "" {
 			t.Errorf("%q in %d columns:\n%s", test.text, test.width, diff)
 		}
+	}
+}
+
+// A column with a rank that no row has a text in is left out, heading and all.
+func TestEmptyColumnIsLeftOut(t *testing.T) {
+	table := &Table{Columns: []Column{{Header: "name"}, {Header: "compute", Rank: 3}, {Header: "memory", Rank: 3}, {Header: "why", Words: true}}}
+	table.Add("k/a", "", "", "check")
+	table.Add("k/b", "", "3 GB/s", "accept")
+	if got, want := table.String(), "name  memory  why\nk/a           check\nk/b   3 GB/s  accept\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Quantities, and changes of them, are not torn.
+func TestFillKeepsQuantities(t *testing.T) {
+	got := Fill("against commit 42890af, 55.8 → 359 µs; 3 files → more, of 12 ms.", 22)
+	want := []string{"against commit", "42890af,", "55.8 → 359 µs; 3 files", "→ more, of 12 ms."}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Details go before short sentences stand below their rows.
+func TestShortSentencesStayBeside(t *testing.T) {
+	table := &Table{Width: 36, Columns: []Column{{Header: "name"}, {Header: "commit", Rank: 1}, {Header: "memory", Rank: 3}, {Header: "moved by", Words: true}}}
+	table.Add("histogram/large", "ea5b036", "14.4 GB/s", "check (me)")
+	if got, want := table.String(), "name             commit   moved by\nhistogram/large  ea5b036  check (me)\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -101,6 +101,9 @@ func (p *Progress) Line(text string) {
 	if p.done {
 		return
 	}
+	if p.mode == live {
+		text = Wrap(text, p.width())
+	}
 	text = strings.TrimRight(text, "\n") + "\n"
 	if p.shown == "" || p.mode == lines {
 		p.write(text)

@@ -19,7 +19,7 @@ const (
 type Column struct {
 	Header string
 	Align  Align
-	Rank   int  // where there is no room for all, columns of a lower rank stay; 0: always
+	Rank   int  // where there is no room for all, columns of a lower rank stay, and where no row has a text, none of a rank; 0: always
 	Words  bool // sentences, which may wrap or stand below their row; of one column, the last
 }
 
@@ -83,9 +83,6 @@ func (t *Table) String() string {
 	}
 
 	l := t.layout(rows)
-	if titled && l.words >= 0 && l.beside == 0 {
-		rows[0][l.words].Text = "" // sentences below their rows need no header
-	}
 	var b strings.Builder
 	for _, row := range rows {
 		l.row(&b, row)

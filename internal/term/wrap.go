@@ -2,6 +2,7 @@ package term
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -38,7 +39,7 @@ func Fill(text string, width int) []string { return fill(text, width, width) }
 func fill(text string, first, rest int) []string {
 	var out []string
 	line, room := "", first
-	for _, word := range strings.SplitAfter(text, " ") {
+	for _, word := range words(text) {
 		if line != "" && shownWidth(line+strings.TrimRight(word, " ")) > room {
 			out, line, room = append(out, strings.TrimRight(line, " ")), "", rest
 		}
@@ -46,3 +47,23 @@ func fill(text string, first, rest int) []string {
 	}
 	return append(out, strings.TrimRight(line, " "))
 }
+
+// words splits a text at spaces. A quantity stays whole, and so does a change of one: "55.8 → 359 µs".
+func words(text string) []string {
+	var out []string
+	number, arrow := false, false // the word before is one
+	for _, word := range strings.SplitAfter(text, " ") {
+		bare := strings.Trim(colours.ReplaceAllString(word, ""), " ,;:()")
+		measure := slices.Contains(units, bare)
+		if number && (measure || bare == "→") || arrow {
+			out[len(out)-1] += word
+		} else {
+			out = append(out, word)
+		}
+		arrow = number && bare == "→"
+		number = number && measure || bare != "" && '0' <= bare[len(bare)-1] && bare[len(bare)-1] <= '9'
+	}
+	return out
+}
+
+var units = []string{"ns", "µs", "ms", "s", "%", "GB/s", "TB/s", "GFLOPS", "TFLOPS"}

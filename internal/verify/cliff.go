@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"pawl/internal/formula"
@@ -111,8 +112,16 @@ func cliff(here, near *spec.Instance, seconds, nearby float64, again func() (her
 
 // Special returns the finding about a kernel that is wrong at a neighbouring size.
 func Special(here, near *spec.Instance, reason string) []result.Finding {
-	return suspect(ShapeSpecial, "right at this size, wrong at the next (%s): %s; if the kernel is not made for that size, say so with requires: in pawl.yaml", differing(here.Config, near.Config), reason)
+	return suspect(ShapeSpecial, "right at this size, wrong at the next (%s): %s%s", differing(here.Config, near.Config), reason, unmeant)
 }
+
+// Broken says why a change is incorrect that is wrong only at a neighbouring size.
+func Broken(here, near *spec.Instance, reason string) string {
+	return fmt.Sprintf("right at this size, wrong at the next (%s), where the base version is right: %s%s", differing(here.Config, near.Config), reason, unmeant)
+}
+
+// unmeant is the remedy where a kernel is not made for a neighbouring size.
+const unmeant = "; if the kernel is not made for that size, say so with requires: in pawl.yaml"
 
 // work returns the amount of work of a launch, in the unit that the file counts.
 func work(in *spec.Instance) float64 {

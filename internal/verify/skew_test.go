@@ -188,7 +188,10 @@ func TestSkewOfThree(t *testing.T) {
 // honest row of 4,900.
 func TestRowsUnderNoise(t *testing.T) {
 	t.Parallel()
-	const rows = 20_000
+	rows := 20_000
+	if testing.Short() {
+		rows = 5000
+	}
 	for others := 1; others <= 2; others++ {
 		r := rand.New(rand.NewPCG(1, 2))
 		accused := 0

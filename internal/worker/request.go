@@ -218,7 +218,7 @@ func (s *server) prepare(ctx context.Context, c *child, m wire.Prepare) (*wire.P
 	case len(m.Cores) == 0:
 		m.Cores = machine.QuietCores(cmp.Or(m.CoresFor, m.Threads))
 	}
-	m.CoresFor = 0 // a cell must not know what it is compared with
+	m.CoresFor = 0 // cells are told nothing about the other versions
 	var before *result.State
 	if c.buffers == nil { // first problem of this cell
 		before = s.state(c, "before")

@@ -30,17 +30,35 @@ var playedSeldom = []string{
 	"python/skip_when_done", "python/slow_elsewhere", "python/slow_warmup", "python/softmax_into", "python/softmax_oracle", "python/weigh",
 }
 
+// playedShort are played in short tests besides the first cheat of every exploit: honest kernels, and
+// cheats in Python.
+var playedShort = []string{
+	"host/softmax", "host/histogram", "host/two_threads", "host/gemm_faster", "python/softmax", "python/workspace",
+	"python/cache_pointer", "python/forge_answer", "python/lazy_output", "python/patch_clock", "python/stash_past_end",
+}
+
 // played returns the patterns of what to play.
 func played(t *testing.T) []string {
 	if os.Getenv("PAWL_SELFTEST") == "all" {
 		return nil
 	}
 	var patterns []string
-	seldom := map[string]bool{}
+	known, seen := map[string]bool{}, map[string]bool{"": true}
 	for _, s := range selftest.Subjects() {
-		if name := s.Kind + "/" + s.Kernel; slices.Contains(playedSeldom, name) {
-			seldom[name] = true
-		} else {
+		exploit := s.Exploit
+		if exploit != "" && (s.Kind == selftest.CUDA || s.Kind == selftest.Launcher) {
+			exploit = s.Kind + " " + exploit // few of these run on a machine without a GPU
+		}
+		name := s.Kind + "/" + s.Kernel
+		known[name] = true
+		first := !seen[exploit] && s.Needs == "" && s.Expect != selftest.Open
+		switch {
+		case testing.Short():
+			if first || slices.Contains(playedShort, name) {
+				seen[exploit] = true
+				patterns = append(patterns, name)
+			}
+		case !slices.Contains(playedSeldom, name):
 			patterns = append(patterns, name)
 		}
 	}
@@ -49,14 +67,16 @@ func played(t *testing.T) []string {
 			patterns = append(patterns, name)
 		}
 	}
-	if len(seldom) != len(playedSeldom) {
-		t.Errorf("of the %d in playedSeldom, the corpus has %d", len(playedSeldom), len(seldom))
+	for _, name := range slices.Concat(playedSeldom, playedShort) {
+		if !known[name] {
+			t.Errorf("the corpus has no %s", name)
+		}
 	}
 	return patterns
 }
 
 // No cheat is missed, no honest kernel refused, and every planted mistake found, in
-// every kind of cell that this machine has.
+// every kind of cell that this machine has. Short tests play one cheat of every exploit.
 func TestSelftest(t *testing.T) {
 	p := newProject(t)
 	found, err := runSelftest(p, played(t))
@@ -70,10 +90,26 @@ func TestSelftest(t *testing.T) {
 			matches++
 		}
 	}
-	if found.Caught < 75 || matches < 25 || found.Mutants < 20 {
+	caught, honest := 75, 25
+	if testing.Short() {
+		caught, honest = 25, 5
+		everyExploit(t, found.Subjects)
+	}
+	if found.Caught < caught || matches < honest || found.Mutants < 20 {
 		t.Errorf("too few: %d matches of honest kernels", matches)
 	}
 	t.Log(counts(&found))
+}
+
+// everyExploit makes sure that a cheat by every exploit was tried which needs no GPU.
+func everyExploit(t *testing.T, found []result.SelftestSubject) {
+	t.Helper()
+	for _, s := range selftest.Subjects() {
+		tried := func(of result.SelftestSubject) bool { return of.Exploit == s.Exploit && of.Outcome != "skipped" }
+		if (s.Kind == selftest.Host || s.Kind == selftest.Python) && s.Exploit != "" && s.Needs == "" && !slices.ContainsFunc(found, tried) {
+			t.Errorf("no cheat by %s was tried", s.Exploit)
+		}
+	}
 }
 
 func runSelftest(p *project, patterns []string) (found result.Selftest, err error) {

@@ -17,8 +17,11 @@ type data struct{ batch, steps int }
 
 func (v *version) produce(m wire.Produce) wire.Produced {
 	v.crash(wire.OpProduce)
-	return wire.Produced{Outputs: v.answer(data{m.Batch, m.Steps}, v.Wrong == "always", m.Outputs)}
+	return wire.Produced{Outputs: v.answer(data{m.Batch, m.Steps}, v.Wrong == "always" && v.here(), m.Outputs)}
 }
+
+// here reports whether the problem is one that Only speaks of.
+func (v *version) here() bool { return v.Only == 0 || int64(v.Only) == v.scalar }
 
 // answer leaves the outputs of a launch. A puppet's right answer is its first input
 // as it is.
@@ -44,7 +47,7 @@ func (v *version) answer(on data, wrong bool, folder string) []wire.Left {
 		switch {
 		case v.Wrong == "random":
 			_, _ = rand.Read(content[:1])
-		case v.Wrong == "race" && (v.Only == 0 || int64(v.Only) == v.scalar) || v.Wrong == "timedrace" && on.steps > 0:
+		case v.Wrong == "race" && v.here() || v.Wrong == "timedrace" && on.steps > 0:
 			content[3+4*mathrand.N(len(content)/4)] ^= 1 // its exponent
 		case v.Wrong == "bits":
 			v.answers++

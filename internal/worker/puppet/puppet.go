@@ -44,7 +44,7 @@ type Script struct {
 	Host   float64 // microseconds that it claims for the host's part of a launch, where nothing hides that
 	Crash  string  // the request that ends the process: load, prepare, sample, run, ping
 	After  int     // of sample: only once this many samples of the problem were taken
-	Only   int     // only problems whose scalar argument is this one end it, or race
+	Only   int     // only problems whose scalar argument is this one end it, race, or have always wrong answers
 	Reach  bool    // it tries to reach the network when it is loaded
 	Wrong  string  // when its answers are: always, timed, late (timed, from the 25th that is kept in a cell on), stale (those to the first data it saw), data (on some), random, race (some element, in every launch), timedrace (the same, but not on whole new data), bits (a few of the lowest, in every launch); "": never
 }
@@ -115,7 +115,7 @@ type version struct {
 }
 
 func (v *version) crash(op string) {
-	if v.Crash == op && (v.Only == 0 || int64(v.Only) == v.scalar) && v.taken >= v.After {
+	if v.Crash == op && v.here() && v.taken >= v.After {
 		unix.Exit(3) // at once: the race detector would wait for a second
 	}
 }
@@ -283,7 +283,7 @@ func sample(m wire.Sample, sides map[int]*version) *wire.Sampled {
 		on.batch, on.steps = reply.KeptOn(m)
 		v := sides[order[(m.Keep-1)%len(order)]]
 		v.kept++
-		reply.Kept = v.answer(on, v.Wrong == "timed" || v.Wrong == "always" || v.Wrong == "late" && v.kept >= 25, m.Outputs)
+		reply.Kept = v.answer(on, v.Wrong == "timed" || v.Wrong == "always" && v.here() || v.Wrong == "late" && v.kept >= 25, m.Outputs)
 	}
 	return reply
 }

@@ -273,11 +273,11 @@ func TestMistakenReferences(t *testing.T) {
 		"number":  {"number returned c with shape []; expected [3, 41]", "what the function returns"},
 		"words":   {"words must return an array for c, and returned str", "np.array"},
 		"lacks":   {"lacks has no parameter for argument a", "add a parameter a"},
-		"more":    {"more raised TypeError: more() missing 1 required positional argument: 'z'", "called with arrays"},
+		"more":    {"more takes (a, b, z), and pawl.yaml has a, b: their names must match", "name of its parameter"},
 	} {
 		p.load("numpy", mistaken, function)
 		op, body := wire.OpProduce, any(wire.Produce{Outputs: p.dir})
-		if function == "lacks" {
+		if function == "lacks" || function == "more" {
 			op, body = wire.OpPrepare, m
 		} else {
 			p.ok(wire.OpPrepare, m, nil)

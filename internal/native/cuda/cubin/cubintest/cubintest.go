@@ -3,10 +3,12 @@
 package cubintest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"pawl/internal/native/cuda/cubin"
@@ -46,14 +48,21 @@ func Toolkits(t testing.TB) []Toolkit {
 	return found
 }
 
-// Architectures returns those that the toolkit compiles for, of three generations.
+// Architectures returns those that the toolkit compiles for, of three generations. Short tests have one of
+// each toolkit: the oldest of an old one, the newest of a new one.
 func (k Toolkit) Architectures(t testing.TB) []string {
 	t.Helper()
 	major, minor, err := k.open(t).Version()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if major == 12 && minor < 8 {
+	old := major == 12 && minor < 8
+	switch {
+	case testing.Short() && old:
+		return []string{"sm_80"}
+	case testing.Short():
+		return []string{"sm_100"}
+	case old:
 		return []string{"sm_80", "sm_90a"}
 	}
 	return []string{"sm_80", "sm_90a", "sm_100"}
@@ -78,6 +87,20 @@ func (k Toolkit) Compile(t testing.TB, arch, source string, options ...string) [
 		t.Fatalf("%s, %s: %v", k.Name, arch, err)
 	}
 	return compiled.CUBIN
+}
+
+// made has the cubins of CompileOnce.
+var made sync.Map
+
+// CompileOnce returns a cubin that Compile has made for this test or for one before it.
+func (k Toolkit) CompileOnce(t testing.TB, arch, source string) []byte {
+	t.Helper()
+	key := [3]string{k.Folder, arch, source}
+	image, ok := made.Load(key)
+	if !ok {
+		image, _ = made.LoadOrStore(key, k.Compile(t, arch, source))
+	}
+	return bytes.Clone(image.([]byte))
 }
 
 // How the code of a fat binary is packed.

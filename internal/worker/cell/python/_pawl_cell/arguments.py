@@ -109,8 +109,24 @@ class Arguments:
                             f"add a parameter {name}: the arguments are given by name, or by position in the order of pawl.yaml")
             if buffer:
                 buffer.slot = slot
+        self.check_call(positional, keywords)
         function = self.function
         return lambda: function(*positional, **keywords)
+
+    def check_call(self, positional, keywords):
+        """Refuses a call that lacks a parameter of the function. A decorator may have
+        other parameters than the function that it wraps: then nobody knows before the call."""
+        try:
+            signature = inspect.signature(self.function, follow_wrapped=False)
+        except (ValueError, TypeError):
+            return  # written in C
+        try:
+            signature.bind(*positional, **keywords)
+        except TypeError:
+            takes = list(signature.parameters)
+            has = [a["name"] for a in self.args if a.get("role", "in") not in ("out", "scratch") or a["name"] in takes] + list(self.params)
+            raise Fault("no entry", f"{self.subject()} takes ({', '.join(takes)}), and pawl.yaml has {', '.join(has)}: their names must match",
+                        "give each argument the name of its parameter; docs/python.md says how arguments are passed") from None
 
     def argument(self, number, arg):
         self.buffers.append(Buffer(self.framework, number, arg))

@@ -1,5 +1,6 @@
 """Checks how the cell passes arguments to functions of all shapes."""
 
+import functools
 import os
 import sys
 
@@ -68,6 +69,20 @@ try:
     raise AssertionError("a buffer was left out")
 except Fault as fault:
     assert fault.body["cause"] == "no entry" and "argument y" in fault.body["message"], fault.body
+
+try:
+    check(lambda x, y, window, BLOCK: x, "X", ["out"], BLOCK=64)
+    raise AssertionError("a parameter was left out")
+except Fault as fault:
+    assert fault.body["cause"] == "no entry", fault.body
+    assert "the function takes (x, y, window, BLOCK), and pawl.yaml has x, y, n, s, BLOCK" in fault.body["message"], fault.body
+
+
+def supplied(function):
+    return functools.wraps(function)(lambda *all, **named: function(*all, window=3, **named))
+
+
+check(supplied(lambda x, y, window: (x, y, window)), ("X", "Y", 3), ["out"])  # a decorator may have it
 
 for bad, text in (("i8", "300"), ("u8", "-1"), ("i32", "1.5"), ("f32", "x")):
     try:
