@@ -63,8 +63,7 @@ func (c *check) beside(ctx context.Context, v *verified, room *examRoom, bench *
 		return nil, nil, nil
 	}
 	began := time.Now()
-	var seconds float64
-	room.device.Alone(func() { seconds, err = bench.Quick(ctx) })
+	seconds, err := bench.Quick(ctx)
 	for i, next := range x.near {
 		if err != nil || i > 0 && time.Since(began) > besideSpan {
 			break
@@ -111,7 +110,7 @@ func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here 
 		}
 		return verify.Special(here.Candidate.Instance, next, one.Reason), nil, nil
 	}
-	room.device.Alone(func() { found, err = here.Cliff(ctx, bench, seconds) })
+	found, err = here.Cliff(ctx, bench, seconds, room.device.Alone)
 	return found, nil, err
 }
 

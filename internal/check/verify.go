@@ -108,16 +108,18 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 	room := &examRoom{device: device}
 	all(alone, room)
 	leave(room)
-	rooms := make(chan *examRoom, examiners)
-	for range examiners {
-		rooms <- &examRoom{device: device}
+	waiting := make(chan []*verified, len(together))
+	for _, part := range together {
+		waiting <- part
 	}
-	lab.AtATime(examiners, len(together), func(i int) {
-		room := <-rooms
-		all(together[i], room)
-		rooms <- room
+	close(waiting)
+	lab.AtATime(examiners, min(examiners, len(together)), func(int) {
+		room := &examRoom{device: device}
+		defer leave(room) // while others go on
+		for part := range waiting {
+			all(part, room)
+		}
 	})
-	lab.AtATime(examiners, examiners, func(int) { leave(<-rooms) })
 	var again []*verified
 	for _, v := range rows {
 		if len(together) > 1 && v.candidate.GPU() && v.crowded() && ctx.Err() == nil {
