@@ -202,8 +202,14 @@ func TestExamineAllTimedSamples(t *testing.T) {
 		rows            []*judged
 		examiners, want int
 	}{
-		{ten, 4, 3}, {ten, 2, 2}, {ten, 1, 1}, {ten[:5], 4, 1}, {ten[:1], 4, 1}, {ten[:6], 4, 2},
-		{append(of(spec.CellHost), ten...), 4, 1}, {append(of(spec.CellPython), ten...), 4, 1},
+		{ten, 4, 3},
+		{ten, 2, 2},
+		{ten, 1, 1},
+		{ten[:5], 4, 1},
+		{ten[:1], 4, 1},
+		{ten[:6], 4, 2},
+		{append(of(spec.CellHost), ten...), 4, 1},
+		{append(of(spec.CellPython), ten...), 4, 1},
 	} {
 		if got := looks(test.rows, test.examiners); got != test.want {
 			t.Errorf("%d rows, %d examiners: %d at a time, want %d", len(test.rows), test.examiners, got, test.want)
