@@ -54,13 +54,17 @@ func looks(rows []*judged, examiners int) int {
 	return max(1, min(examiners, len(rows)/rowsPerLook))
 }
 
-// lookAtAll looks at what was measured, several rows at a time. Neighbours share cells.
+// lookAtAll looks at what was measured, several rows at a time: whoever is free takes the next.
 func lookAtAll(ctx context.Context, rows []*judged, looks int, lookAt func(context.Context, *judged, *examRoom)) {
-	parts := slices.Collect(slices.Chunk(rows, max(1, (len(rows)+looks-1)/looks)))
-	lab.AtATime(looks, len(parts), func(i int) {
+	waiting := make(chan *judged, len(rows))
+	for _, j := range rows {
+		waiting <- j
+	}
+	close(waiting)
+	lab.AtATime(looks, min(looks, len(rows)), func(int) {
 		var room examRoom
 		defer func() { _ = room.close(ctx) }()
-		for _, j := range parts[i] {
+		for j := range waiting {
 			lookAt(ctx, j, &room)
 		}
 	})

@@ -99,11 +99,11 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 		if examiners == 1 || !group[0].candidate.GPU() {
 			continue
 		}
-		parts := 1
-		if group[0].candidate.Variant.Kernel.DeviceCode() {
-			parts = (len(group)*examiners + shared - 1) / shared
+		size := len(group)
+		if group[0].candidate.Variant.Kernel.DeviceCode() && size*examiners > shared {
+			size = 1 // whoever is free takes the next
 		}
-		together = slices.AppendSeq(together, slices.Chunk(group, (len(group)+parts-1)/parts))
+		together = slices.AppendSeq(together, slices.Chunk(group, size))
 	}
 	room := &examRoom{device: device}
 	all(alone, room)
