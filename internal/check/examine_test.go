@@ -247,6 +247,33 @@ func TestExamineAllTimedSamples(t *testing.T) {
 	}
 }
 
+// The longest of a kernel's configs is examined first.
+func TestExamineAllLongestFirst(t *testing.T) {
+	t.Parallel()
+	kernel := &spec.Kernel{Name: "k", Cell: spec.CellCUDA}
+	var rows []*verified
+	for i, flops := range []float64{3, 1, 9, 4, 9, 2} {
+		job := &lab.Job{Variant: spec.Variant{Kernel: kernel}, Config: &spec.Config{Name: strconv.Itoa(i)}, Instance: &spec.Instance{Flops: flops}}
+		rows = append(rows, &verified{built: &built{planned: &planned{candidate: job}}, exam: &exam{}})
+	}
+	plan := slices.Clone(rows)
+	var lock sync.Mutex
+	var begun []float64
+	c := &check{run: run.Quiet(time.Now(), nil)}
+	c.examineAll(t.Context(), rows, 2, func(_ context.Context, v *verified, _ *examRoom) {
+		lock.Lock()
+		begun = append(begun, v.candidate.Instance.Flops)
+		lock.Unlock()
+		time.Sleep(20 * time.Millisecond)
+	})
+	if !slices.Equal(begun[:2], []float64{9, 9}) || begun[len(begun)-1] > 2 {
+		t.Errorf("examined in the order %v", begun)
+	}
+	if !slices.Equal(rows, plan) {
+		t.Error("the plan's order has changed")
+	}
+}
+
 // A kernel that was examined alone is not examined again: nobody else can be the reason that it failed.
 func TestExamineAllOfOneKernel(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,8 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 		}
 		size := len(group)
 		if group[0].candidate.Variant.Kernel.DeviceCode() && size*examiners > shared {
-			size = 1 // whoever is free takes the next
+			size = 1 // whoever is free takes the next, the longest first
+			slices.SortStableFunc(group, func(a, b *verified) int { return cmp.Compare(work(b), work(a)) })
 		}
 		together = slices.AppendSeq(together, slices.Chunk(group, size))
 	}
@@ -137,6 +138,15 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 	room = &examRoom{device: device, fresh: true}
 	all(again, room)
 	leave(room)
+}
+
+// work returns a measure of how long a row's answers take, to compare rows of one kernel.
+func work(v *verified) float64 {
+	in := v.candidate.Instance
+	if in == nil {
+		return 0
+	}
+	return cmp.Or(in.Flops, float64(in.Footprint))
 }
 
 // reset takes back what an examination found.
