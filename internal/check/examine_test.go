@@ -187,6 +187,93 @@ func TestExamineAllOfFewKernels(t *testing.T) {
 	}
 }
 
+// The timed samples of many rows of device code are verified several rows at a time, each once.
+func TestExamineAllTimedSamples(t *testing.T) {
+	t.Parallel()
+	of := func(cells ...string) (rows []*judged) {
+		for i, cell := range cells {
+			job := &lab.Job{Variant: spec.Variant{Kernel: &spec.Kernel{Name: "k", Cell: cell}}, Config: &spec.Config{Name: strconv.Itoa(i)}}
+			rows = append(rows, &judged{played: &played{verified: &verified{built: &built{planned: &planned{candidate: job}}}}})
+		}
+		return rows
+	}
+	ten := of(slices.Repeat([]string{spec.CellCUDA}, 10)...)
+	for _, test := range []struct {
+		rows            []*judged
+		examiners, want int
+	}{
+		{ten, 4, 3},
+		{ten, 2, 2},
+		{ten, 1, 1},
+		{ten[:5], 4, 1},
+		{ten[:1], 4, 1},
+		{ten[:6], 4, 2},
+		{append(of(spec.CellHost), ten...), 4, 1},
+		{append(of(spec.CellPython), ten...), 4, 1},
+	} {
+		if got := looks(test.rows, test.examiners); got != test.want {
+			t.Errorf("%d rows, %d examiners: %d at a time, want %d", len(test.rows), test.examiners, got, test.want)
+		}
+	}
+	for n := range len(ten) + 1 {
+		for most := range 4 {
+			var lock sync.Mutex
+			busy, seen := 0, map[*judged]int{}
+			rooms := map[*examRoom][]string{}
+			lookAtAll(t.Context(), ten[:n], most+1, func(_ context.Context, j *judged, room *examRoom) {
+				lock.Lock()
+				seen[j]++
+				rooms[room] = append(rooms[room], j.candidate.Config.Name)
+				if busy++; busy > most+1 {
+					t.Errorf("%d at a time, want %d", busy, most+1)
+				}
+				lock.Unlock()
+				time.Sleep(time.Millisecond)
+				lock.Lock()
+				busy--
+				lock.Unlock()
+			})
+			for _, j := range ten[:n] {
+				if seen[j] != 1 {
+					t.Errorf("row %s of %d was looked at %d times", j.candidate.Config.Name, n, seen[j])
+				}
+			}
+			for _, names := range rooms {
+				if !slices.IsSorted(names) {
+					t.Errorf("one room had the rows %v", names)
+				}
+			}
+		}
+	}
+}
+
+// The longest of a kernel's configs is examined first.
+func TestExamineAllLongestFirst(t *testing.T) {
+	t.Parallel()
+	kernel := &spec.Kernel{Name: "k", Cell: spec.CellCUDA}
+	var rows []*verified
+	for i, flops := range []float64{3, 1, 9, 4, 9, 2} {
+		job := &lab.Job{Variant: spec.Variant{Kernel: kernel}, Config: &spec.Config{Name: strconv.Itoa(i)}, Instance: &spec.Instance{Flops: flops}}
+		rows = append(rows, &verified{built: &built{planned: &planned{candidate: job}}, exam: &exam{}})
+	}
+	plan := slices.Clone(rows)
+	var lock sync.Mutex
+	var begun []float64
+	c := &check{run: run.Quiet(time.Now(), nil)}
+	c.examineAll(t.Context(), rows, 2, func(_ context.Context, v *verified, _ *examRoom) {
+		lock.Lock()
+		begun = append(begun, v.candidate.Instance.Flops)
+		lock.Unlock()
+		time.Sleep(20 * time.Millisecond)
+	})
+	if !slices.Equal(begun[:2], []float64{9, 9}) || begun[len(begun)-1] > 2 {
+		t.Errorf("examined in the order %v", begun)
+	}
+	if !slices.Equal(rows, plan) {
+		t.Error("the plan's order has changed")
+	}
+}
+
 // A kernel that was examined alone is not examined again: nobody else can be the reason that it failed.
 func TestExamineAllOfOneKernel(t *testing.T) {
 	t.Parallel()

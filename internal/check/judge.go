@@ -22,30 +22,70 @@ type judged struct {
 
 // judge gives the rows of a group their verdicts.
 func (c *check) judge(ctx context.Context, group []*played) []*judged {
+	var out []*judged
+	var largest int64
+	for _, p := range group {
+		largest = max(largest, c.largest[p.candidate.Variant.Kernel.Name])
+		j := &judged{played: p, state: p.state}
+		j.verification = copied(p.verification)
+		out = append(out, j)
+	}
+	lookAtAll(ctx, out, looks(out, c.lab.Examiners(largest)), c.lookAt)
 	var room examRoom
 	defer func() { _ = room.close(ctx) }()
-	var out []*judged
-	for _, p := range group {
-		j := c.judgeRow(ctx, p, &room)
-		out = append(out, j)
+	for _, j := range out {
+		c.judgeRow(ctx, j, &room)
 		done := int(c.done.Add(1))
 		c.run.Emit(run.Event{Kind: run.RowDone, Row: j.candidate.Name(), Fault: j.fault, MedianS: j.timing.Median(), Done: done, Total: c.total})
 	}
 	return out
 }
 
-// judgeRow inspects the measurements and judges them. A faster version is inspected longer. A
-// version that the change is slower than must itself be right.
-func (c *check) judgeRow(ctx context.Context, p *played, room *examRoom) *judged {
-	j := &judged{played: p, state: p.state}
-	j.verification = copied(p.verification)
-	decide := func() { j.verdict, j.reasons = judge.Verdict(j.evidence(j.state, c.gate)) }
-	if !p.tried {
-		decide()
-		return j
+// rowsPerLook is how many rows of device code are worth cells of their own: opening them takes as
+// long as verifying the timed samples of that many.
+const rowsPerLook = 3
+
+// looks returns how many rows are looked at, at a time: several of device code, for which there are
+// so many examiners.
+func looks(rows []*judged, examiners int) int {
+	if slices.ContainsFunc(rows, func(j *judged) bool { return !j.candidate.Variant.Kernel.DeviceCode() }) {
+		return 1
 	}
-	c.checkTiming(j)
-	c.verifyTimedSamples(ctx, j, room)
+	return max(1, min(examiners, len(rows)/rowsPerLook))
+}
+
+// lookAtAll looks at what was measured, several rows at a time: whoever is free takes the next.
+func lookAtAll(ctx context.Context, rows []*judged, looks int, lookAt func(context.Context, *judged, *examRoom)) {
+	waiting := make(chan *judged, len(rows))
+	for _, j := range rows {
+		waiting <- j
+	}
+	close(waiting)
+	lab.AtATime(looks, min(looks, len(rows)), func(int) {
+		var room examRoom
+		defer func() { _ = room.close(ctx) }()
+		for j := range waiting {
+			lookAt(ctx, j, &room)
+		}
+	})
+}
+
+// lookAt records what the samples of a row reveal, and verifies some of them.
+func (c *check) lookAt(ctx context.Context, j *judged, room *examRoom) {
+	if j.tried {
+		c.checkTiming(j)
+		c.verifyTimedSamples(ctx, j, room)
+	}
+}
+
+// judgeRow judges what was measured. A faster version is inspected longer. A version that the change
+// is slower than must itself be right.
+func (c *check) judgeRow(ctx context.Context, j *judged, room *examRoom) {
+	decide := func() { j.verdict, j.reasons = judge.Verdict(j.evidence(j.state, c.gate)) }
+	if !j.tried {
+		decide()
+		return
+	}
 	c.holdAgainstRoof(j)
 	decide()
 	if c.inspect(ctx, j, room) {
@@ -57,7 +97,6 @@ func (c *check) judgeRow(ctx context.Context, p *played, room *examRoom) *judged
 	}
 	j.needs = c.needs(j)
 	j.notes = append(j.notes, c.lab.Doubts(j.candidate, j.timing, c.gate.CV)...)
-	return j
 }
 
 // hear judges rows anew whose fault came to light when their last cell was closed: Python cells are

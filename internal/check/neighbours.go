@@ -56,15 +56,14 @@ func grown(here, next *spec.Instance) string {
 
 // beside finds out whether the kernel is as right and as fast at the sizes next to its own. A size
 // that it cannot run at all is not a finding: failed then says why. A forged answer is an error.
-// The case is that of a size where the change is wrong and the base version is right.
+// The case is that of a size where the change is wrong or ends, and the base version is right.
 func (c *check) beside(ctx context.Context, v *verified, room *examRoom, bench *verify.Bench) (broken *result.Case, failed, err error) {
 	x := v.exam
 	if len(x.near) == 0 {
 		return nil, nil, nil
 	}
 	began := time.Now()
-	var seconds float64
-	room.device.Alone(func() { seconds, err = bench.Quick(ctx) })
+	seconds, err := bench.Quick(ctx)
 	for i, next := range x.near {
 		if err != nil || i > 0 && time.Since(began) > besideSpan {
 			break
@@ -101,8 +100,12 @@ func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here 
 	if _, err := bench.Try(ctx, one, verify.Trial{}); err != nil || one.Skipped != "" {
 		return nil, nil, err
 	}
-	if one.Fault != nil {
-		return nil, nil, one.Fault
+	if fault := one.Fault; fault != nil {
+		if slices.Contains([]result.Cause{result.CauseCrash, result.CauseExit, result.CauseLaunch}, fault.Cause) && c.baseIsRight(ctx, v, instances) {
+			one.Fault, one.Reason = nil, verify.Broken(here.Candidate.Instance, next, fault.Message)
+			return nil, one, fault
+		}
+		return nil, nil, fault
 	}
 	if one.Reason != "" {
 		if x.Oracle == nil || c.baseIsRight(ctx, v, instances) {
@@ -111,7 +114,7 @@ func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here 
 		}
 		return verify.Special(here.Candidate.Instance, next, one.Reason), nil, nil
 	}
-	room.device.Alone(func() { found, err = here.Cliff(ctx, bench, seconds) })
+	found, err = here.Cliff(ctx, bench, seconds, room.device.Alone)
 	return found, nil, err
 }
 

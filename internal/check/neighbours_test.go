@@ -71,18 +71,25 @@ configs:
 // right, and suspicious where that version is wrong too, cannot run, or is not known.
 func TestWrongBeside(t *testing.T) {
 	wrong := puppet.Script{Micros: 400, Wrong: "always", Only: 65}
+	ends := puppet.Script{Micros: 400, Crash: "produce", Only: 65}
+	const elements = "out: 65 of 65 elements are wrong"
 	for name, tc := range map[string]struct {
 		base     puppet.Script
+		change   puppet.Script
+		says     string // of a change that is incorrect
 		kernel   string // of pawl.yaml; "": with an oracle
 		verdict  result.Verdict
 		findings int
 	}{
-		"the base is right":             {base: puppet.Script{Micros: 500}, verdict: result.Incorrect},
-		"the base is wrong":             {base: puppet.Script{Micros: 500, Wrong: "always", Only: 65}, verdict: result.Improvement, findings: 1},
-		"the base ends there":           {base: puppet.Script{Micros: 500, Crash: "produce", Only: 65}, verdict: result.Improvement, findings: 1},
-		"no oracle":                     {base: puppet.Script{Micros: 500}, kernel: withoutOracle("k"), verdict: result.Incorrect},
-		"no oracle, and the base races": {base: puppet.Script{Micros: 500, Wrong: "race", Only: 65}, kernel: withoutOracle("k"), verdict: result.Improvement},
-		"the base is not for that size": {base: puppet.Script{Micros: 500}, kernel: entry("k", "requires: [N % 2 == 0]"), verdict: result.Improvement, findings: 1},
+		"the base is right":             {base: puppet.Script{Micros: 500}, change: wrong, verdict: result.Incorrect, says: elements},
+		"the base is wrong":             {base: puppet.Script{Micros: 500, Wrong: "always", Only: 65}, change: wrong, verdict: result.Improvement, findings: 1},
+		"the base ends there":           {base: puppet.Script{Micros: 500, Crash: "produce", Only: 65}, change: wrong, verdict: result.Improvement, findings: 1},
+		"no oracle":                     {base: puppet.Script{Micros: 500}, change: wrong, kernel: withoutOracle("k"), verdict: result.Incorrect, says: elements},
+		"no oracle, and the base races": {base: puppet.Script{Micros: 500, Wrong: "race", Only: 65}, change: wrong, kernel: withoutOracle("k"), verdict: result.Improvement},
+		"it ends there":                 {base: puppet.Script{Micros: 500}, change: ends, verdict: result.Incorrect, says: "the kernel"},
+		"it ends there, no oracle":      {base: puppet.Script{Micros: 500}, change: ends, kernel: withoutOracle("k"), verdict: result.Incorrect, says: "the kernel"},
+		"both end there":                {base: puppet.Script{Micros: 500, Crash: "produce", Only: 65}, change: ends, verdict: result.Improvement},
+		"the base is not for that size": {base: puppet.Script{Micros: 500}, kernel: entry("k", "requires: [N % 2 == 0]"), change: wrong, verdict: result.Improvement, findings: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
@@ -94,7 +101,7 @@ func TestWrongBeside(t *testing.T) {
 			if strings.Contains(tc.kernel, "requires") {
 				p.spec("")
 			}
-			p.script("k", wrong)
+			p.script("k", tc.change)
 			p.commit("faster")
 			row := rowOf(t, p.check(), "k/c")
 			mustBe(t, row, tc.verdict)
@@ -107,7 +114,7 @@ func TestWrongBeside(t *testing.T) {
 			}
 			last := v.Cases[len(v.Cases)-1]
 			if v.Passed != 1 || v.Failed != 1 || row.Timing != nil || last.Vars["N"] != "65" ||
-				!strings.HasPrefix(last.Reason, "right at this size, wrong at the next (N=65), where the base version is right: out: 65 of 65 elements are wrong") {
+				!strings.HasPrefix(last.Reason, "right at this size, wrong at the next (N=65), where the base version is right: "+tc.says) {
 				t.Errorf("%d right, %d wrong: %+v", v.Passed, v.Failed, last)
 			}
 		})

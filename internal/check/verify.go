@@ -99,25 +99,28 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 		if examiners == 1 || !group[0].candidate.GPU() {
 			continue
 		}
-		parts := 1
-		if group[0].candidate.Variant.Kernel.DeviceCode() {
-			parts = (len(group)*examiners + shared - 1) / shared
+		size := len(group)
+		if group[0].candidate.Variant.Kernel.DeviceCode() && size*examiners > shared {
+			size = 1 // whoever is free takes the next, the longest first
+			slices.SortStableFunc(group, func(a, b *verified) int { return cmp.Compare(work(b), work(a)) })
 		}
-		together = slices.AppendSeq(together, slices.Chunk(group, (len(group)+parts-1)/parts))
+		together = slices.AppendSeq(together, slices.Chunk(group, size))
 	}
 	room := &examRoom{device: device}
 	all(alone, room)
 	leave(room)
-	rooms := make(chan *examRoom, examiners)
-	for range examiners {
-		rooms <- &examRoom{device: device}
+	waiting := make(chan []*verified, len(together))
+	for _, part := range together {
+		waiting <- part
 	}
-	lab.AtATime(examiners, len(together), func(i int) {
-		room := <-rooms
-		all(together[i], room)
-		rooms <- room
+	close(waiting)
+	lab.AtATime(examiners, min(examiners, len(together)), func(int) {
+		room := &examRoom{device: device}
+		defer leave(room) // while others go on
+		for part := range waiting {
+			all(part, room)
+		}
 	})
-	lab.AtATime(examiners, examiners, func(int) { leave(<-rooms) })
 	var again []*verified
 	for _, v := range rows {
 		if len(together) > 1 && v.candidate.GPU() && v.crowded() && ctx.Err() == nil {
@@ -135,6 +138,15 @@ func (c *check) examineAll(ctx context.Context, rows []*verified, examiners int,
 	room = &examRoom{device: device, fresh: true}
 	all(again, room)
 	leave(room)
+}
+
+// work returns a measure of how long a row's answers take, to compare rows of one kernel.
+func work(v *verified) float64 {
+	in := v.candidate.Instance
+	if in == nil {
+		return 0
+	}
+	return cmp.Or(in.Flops, float64(in.Footprint))
 }
 
 // reset takes back what an examination found.

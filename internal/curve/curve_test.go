@@ -226,7 +226,7 @@ func TestPath(t *testing.T) {
 	for _, gate := range []spec.Gate{spec.DefaultGate, {Regression: 0.03, Improvement: 0.051}, {Regression: 0.031, Improvement: 0.05}, {Regression: 0.3, Improvement: 0.05}} {
 		seen[Path("folder", class, gate)] = true
 	}
-	if want := filepath.Join("folder", class+".gate-3-5.method-4.json"); len(seen) != 4 || !seen[want] {
+	if want := filepath.Join("folder", class+".gate-3-5.method-5.json"); len(seen) != 4 || !seen[want] {
 		t.Errorf("%v, want %s among them", seen, want)
 	}
 }

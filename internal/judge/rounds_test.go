@@ -12,6 +12,15 @@ import (
 	"pawl/internal/stat/rounds"
 )
 
+// blocksOf makes cells of rounds as a duet on a GPU does.
+func blocksOf(duets []rounds.Duet) [][]float64 {
+	cells := rounds.LogRatios(duets)
+	for i, cell := range cells {
+		cells[i] = stat.PairMeans(cell)
+	}
+	return cells
+}
+
 func percent(count, of int) float64 { return 100 * float64(count) / float64(of) }
 
 // changeOf returns the change that a duet of these cells shows.
@@ -79,7 +88,7 @@ func TestRulesOnRealRounds(t *testing.T) {
 	found, of := storedBaseline(r.CopyA, r.CopyB)
 	t.Logf("stored baseline, +5%% copy found in %.1f%% of %d", percent(found, of), of)
 
-	same, slower := rounds.LogRatios(r.SameBig), rounds.LogRatios(r.Copy)
+	same, slower := blocksOf(r.SameBig), blocksOf(r.Copy)
 	above := func(cells [][]float64) (count int) {
 		for _, cell := range cells {
 			if math.Expm1(stat.Median(cell)) > 0.03 {
@@ -172,7 +181,7 @@ func storedBaseline(before, after []rounds.Series) (slower, of int) {
 // The operating curve of the rule under the real noise between and inside rounds: the A/A rounds,
 // slowed by a known factor.
 func TestOperatingCurveOnRealRounds(t *testing.T) {
-	same := rounds.LogRatios(rounds.Read(t).SameBig)
+	same := blocksOf(rounds.Read(t).SameBig)
 	truth := stat.CellEstimate(same, 0).Median
 	random := rand.New(rand.NewPCG(42, 4))
 	for _, change := range []float64{0, 0.01, 0.02, 0.025, 0.03, 0.035, 0.04, 0.05} {

@@ -14,7 +14,7 @@ type MatchCell struct {
 	Set    int
 	First  int         // the side that was loaded first
 	Blocks int         // blocks of turns that read the same backwards
-	Logs   [][]float64 // the ratios whose median is the estimate
+	Logs   [][]float64 // the ratios, or means of two of them, whose median is the estimate
 	Cycles [][]float64 // the same in clock cycles; empty where the clock is not known
 
 	// Pairs has one ratio for each two turns that were compared: of a block where sides share a
@@ -82,13 +82,13 @@ func (c *MatchCell) add(turns []turn, shared bool) {
 }
 
 // addBlocks adds one order of turns of sides that share a cell. A turn is one sample there, and a
-// block gives one ratio: the mean of the candidate's two logarithms less that of the side's.
+// block gives one ratio: the mean of the candidate's two logarithms less that of the side's. The
+// estimate is made of them at the end.
 func (c *MatchCell) addBlocks(turns []turn) {
 	seconds := func(t turn) float64 { return t.Seconds[0] }
 	cycles := func(t turn) float64 { return t.Seconds[0] * t.GHz[0] }
 	for block := range slices.Chunk(turns, 2*c.sides()) {
 		c.eachSide(block, seconds, func(side int, ratio float64) {
-			c.Logs[side] = append(c.Logs[side], ratio)
 			c.Pairs[side] = append(c.Pairs[side], ratio)
 		})
 		if !slices.ContainsFunc(block, func(t turn) bool { return !t.clocked() }) {
@@ -193,8 +193,14 @@ func (c *MatchCell) closeStretch() {
 	c.stretch = nil
 }
 
-// finish drops what only later turns would need. A cell with few samples is one stretch.
+// finish makes the estimate of blocks, and drops what only later turns would need. A cell with few
+// samples is one stretch.
 func (c *MatchCell) finish() {
+	for side := 1; side < c.sides(); side++ {
+		if c.Logs[side] == nil {
+			c.Logs[side], c.Cycles[side] = stat.PairMeans(c.Pairs[side]), stat.PairMeans(c.Cycles[side])
+		}
+	}
 	if len(c.stretch) > 0 && len(c.Tails[1]) == 0 {
 		c.closeStretch()
 	}

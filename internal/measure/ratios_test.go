@@ -42,13 +42,14 @@ func TestBlocksAreLogRatios(t *testing.T) {
 		return []float64{seconds}, []float64{ghz}
 	})
 	c.addBlocks(turns)
+	c.finish()
 	for side := 1; side < 3; side++ {
 		want := -float64(side) * math.Ln2
-		if len(c.Logs[side]) != 3 || !allAre(c.Logs[side], want) || !slices.Equal(c.Pairs[side], c.Logs[side]) {
-			t.Errorf("side %d: %v, pairs %v, want three times %g", side, c.Logs[side], c.Pairs[side], want)
+		if len(c.Pairs[side]) != 3 || !allAre(c.Pairs[side], want) || len(c.Logs[side]) != 6 || !allAre(c.Logs[side], want) {
+			t.Errorf("side %d: %v, pairs %v, want three times %g and six means", side, c.Logs[side], c.Pairs[side], want)
 		}
-		if len(c.Cycles[side]) != 2 {
-			t.Errorf("side %d: cycles of %d blocks, the clock is known in 2", side, len(c.Cycles[side]))
+		if len(c.Cycles[side]) != 3 {
+			t.Errorf("side %d: cycles of %d means, the clock is known in 2 blocks", side, len(c.Cycles[side]))
 		}
 	}
 	if c.Logs[0] != nil || c.Blocks != 3 {

@@ -98,6 +98,19 @@ func newEstimate(cells [][]float64) (e Estimate, medians []float64) {
 	return e, medians
 }
 
+// PairMeans returns the mean of every two of the values, of a value and itself too: Walsh averages.
+// Their median is the Hodges–Lehmann estimate of where the values lie. Where values have two states,
+// as times of memory on a GPU do, their own median jumps from one to the other, and this does not.
+func PairMeans(values []float64) []float64 {
+	out := make([]float64, 0, len(values)*(len(values)+1)/2)
+	for i, x := range values {
+		for _, y := range values[:i+1] {
+			out = append(out, midpoint(x, y))
+		}
+	}
+	return out
+}
+
 // SignDelta returns the effect size of a duet: the part of pairs in which the second
 // side was slower, less the part in which it was faster. It is NaN for no pairs.
 func SignDelta(logRatios []float64) float64 {

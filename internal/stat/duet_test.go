@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"pawl/internal/stat/rounds"
 )
 
 func TestCellEstimateOfFew(t *testing.T) {
@@ -228,5 +230,66 @@ func BenchmarkCellEstimate(b *testing.B) {
 	}
 	for b.Loop() {
 		CellEstimate(cells, 0)
+	}
+}
+
+// The median of the means of any two is the middle of values with two states, too.
+func TestPairMeans(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		want   float64
+	}{
+		{nil, math.NaN()},
+		{[]float64{3}, 3},
+		{[]float64{1, 2, 6}, 2.75}, // of 1, 1.5, 2, 3.5, 4, 6
+		{[]float64{0, 0, 0, 1, 1, 1, 1}, 0.5},
+		{[]float64{-1, 1, 1, 1, math.Inf(1)}, 1},
+	} {
+		means := PairMeans(test.values)
+		if n := len(test.values); len(means) != n*(n+1)/2 {
+			t.Errorf("%v: %d means", test.values, len(means))
+		}
+		if got := Median(means); !same(got, test.want) {
+			t.Errorf("%v: %v, want %v", test.values, got, test.want)
+		}
+	}
+}
+
+// On real blocks of kernels bound by memory, the cells' estimates scatter far less than their
+// medians, elsewhere hardly more; and intervals of drawn cells contain what all cells say.
+func TestPairMeansOnRecordedBlocks(t *testing.T) {
+	draws := 2000
+	if testing.Short() {
+		draws = 300
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	most := map[string]float64{"scale": 0.5, "saxpy": 0.5, "add": 0.6, "silu": 0.5, "gemm_strips": 1.2}
+	for kernel, cells := range rounds.Blocks(t) {
+		var medians, middles []float64
+		var means [][]float64
+		for _, cell := range cells {
+			means = append(means, PairMeans(cell))
+			medians, middles = append(medians, Median(cell)), append(middles, Median(means[len(means)-1]))
+		}
+		if was, is := Std(medians), Std(middles); is > most[kernel]*was {
+			t.Errorf("%s: cells scatter by %.2f%%, their medians by %.2f%%", kernel, 100*is, 100*was)
+		}
+		truth := CellEstimate(means, 0).Median
+		for _, n := range []int{4, 8} {
+			covered := 0
+			for range draws {
+				some := make([][]float64, n)
+				for i := range some {
+					some[i] = means[random.IntN(len(means))]
+				}
+				if e := CellEstimate(some, 0); e.Low <= truth && truth <= e.High {
+					covered++
+				}
+			}
+			t.Logf("%s: %d of %d intervals of %d cells contain %+.2f%%", kernel, covered, draws, n, 100*truth)
+			if covered < draws*90/100 {
+				t.Errorf("%s: %d of %d intervals of %d cells contain %+.2f%%", kernel, covered, draws, n, 100*truth)
+			}
+		}
 	}
 }

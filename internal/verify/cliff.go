@@ -20,6 +20,7 @@ const (
 
 const (
 	cliffFactor  = 3    // of the time per unit of work
+	cliffDoubt   = 1.5  // the same, where others may have made launches longer
 	cliffLeast   = 5e-6 // smallest difference in seconds
 	cliffSmall   = 8    // sizes below this have no neighbours
 	cliffSamples = 5
@@ -74,25 +75,37 @@ func Neighbours(in *spec.Instance) []*spec.Instance {
 }
 
 // Cliff finds out whether a unit of work takes far longer on the neighbouring problem, whose bench
-// was prepared last, than on b's, where a launch took the given seconds.
-func (b *Bench) Cliff(ctx context.Context, near *Bench, seconds float64) ([]result.Finding, error) {
+// was prepared last, than on b's, where a launch took the given seconds. Others may have launched
+// meanwhile, which makes launches longer: where there is a doubt, both are timed again, alone.
+func (b *Bench) Cliff(ctx context.Context, near *Bench, seconds float64, alone func(do func())) (found []result.Finding, err error) {
+	here, there := b.Candidate.Instance, near.Candidate.Instance
 	nearby, err := near.Quick(ctx)
-	if err != nil {
+	if err != nil || steepness(here, there, seconds, nearby) <= cliffDoubt {
 		return nil, err
 	}
-	return cliff(b.Candidate.Instance, near.Candidate.Instance, seconds, nearby, func() (here, there float64, err error) {
-		if here, err = b.again(ctx); err != nil {
-			return 0, 0, err
+	again := func() (seconds, nearby float64, err error) {
+		if seconds, err = b.again(ctx); err == nil {
+			nearby, err = near.again(ctx)
 		}
-		there, err = near.again(ctx)
-		return here, there, err
+		return seconds, nearby, err
+	}
+	alone(func() {
+		if seconds, nearby, err = again(); err == nil {
+			found, err = cliff(here, there, seconds, nearby, again)
+		}
 	})
+	return found, err
+}
+
+// steepness returns how many times longer a unit of work takes nearby.
+func steepness(here, near *spec.Instance, seconds, nearby float64) float64 {
+	return nearby / work(near) / (seconds / work(here))
 }
 
 // cliff has both problems timed again, in turns, for as long as there is a cliff. It compares the
 // fastest launch there with the slowest here, so that noise accuses nobody.
 func cliff(here, near *spec.Instance, seconds, nearby float64, again func() (here, there float64, err error)) ([]result.Finding, error) {
-	factor := func() float64 { return nearby / work(near) / (seconds / work(here)) }
+	factor := func() float64 { return steepness(here, near, seconds, nearby) }
 	steep := func() bool { return factor() > cliffFactor && nearby-seconds >= cliffLeast }
 	for range cliffTries {
 		if !steep() {

@@ -116,13 +116,15 @@ func TestCliffOfAKernel(t *testing.T) {
 		body  string
 		found bool
 		fails bool
+		alone int // how often the device is needed alone
 	}{
-		"as fast at the next size":  {pause("5"), false, false},
-		"slow at the next size":     {"if (n % 2) {" + pause("100") + "} else {" + pause("5") + "}", true, false},
-		"slow there at first":       {"static int calls; if (n % 2 && ++calls <= 5) {" + pause("100") + "} else {" + pause("5") + "}", false, false},
-		"slow here afterwards":      {"static int here, there; if (n % 2) there = 1; else here++; if (n % 2 || here > 5 && there) {" + pause("100") + "} else {" + pause("5") + "}", false, false},
-		"it crashes there":          {"if (n % 2) " + crashes, false, true},
-		"it crashes here afterward": {"static int there; if (n % 2) { there = 1; " + pause("100") + "} else if (there) " + crashes, false, true},
+		"as fast at the next size":  {pause("5"), false, false, 0},
+		"slow at the next size":     {"if (n % 2) {" + pause("100") + "} else {" + pause("5") + "}", true, false, 1},
+		"slow here at first":        {"static int calls; if (n % 2) {" + pause("100") + "} else if (++calls <= 5) {" + pause("50") + "} else {" + pause("5") + "}", true, false, 1},
+		"slow there at first":       {"static int calls; if (n % 2 && ++calls <= 5) {" + pause("100") + "} else {" + pause("5") + "}", false, false, 1},
+		"slow here afterwards":      {"static int here, there; if (n % 2) there = 1; else here++; if (n % 2 || here > 5 && there) {" + pause("100") + "} else {" + pause("5") + "}", false, false, 1},
+		"it crashes there":          {"if (n % 2) " + crashes, false, true, 0},
+		"it crashes here afterward": {"static int there; if (n % 2) { there = 1; " + pause("100") + "} else if (there) " + crashes, false, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			here, there := near(newScene(t), test.body)
@@ -130,7 +132,11 @@ func TestCliffOfAKernel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, err := here.Cliff(t.Context(), there, seconds)
+			alone := 0
+			found, err := here.Cliff(t.Context(), there, seconds, func(do func()) { alone++; do() })
+			if alone != test.alone {
+				t.Errorf("alone %d times, want %d", alone, test.alone)
+			}
 			if (err != nil) != test.fails || !test.found && found != nil || test.found && !says(found, SpeedCliff, result.Suspicious, "at the next (N=257)") {
 				t.Errorf("%+v, %v", found, err)
 			}

@@ -2,6 +2,8 @@
 package rounds
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
 	"encoding/json"
 	"math"
@@ -10,6 +12,22 @@ import (
 
 //go:embed h200_noise.json
 var noise []byte
+
+//go:embed h200_blocks.json.gz
+var blocks []byte
+
+// Blocks returns the log-ratios of blocks of two versions of equal speed, by kernel and cell.
+func Blocks(t *testing.T) (cells map[string][][]float64) {
+	t.Helper()
+	text, err := gzip.NewReader(bytes.NewReader(blocks))
+	if err == nil {
+		err = json.NewDecoder(text).Decode(&cells)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cells
+}
 
 // Rounds are all samples, round by round.
 type Rounds struct {
