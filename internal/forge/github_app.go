@@ -31,6 +31,8 @@ type appTokens struct {
 	key      *rsa.PrivateKey
 	at, repo string
 
+	permissions map[string]string // of the tokens
+
 	mu      sync.Mutex
 	token   string
 	expires time.Time
@@ -52,7 +54,7 @@ func newAppTokens(c *client, app App, at, repo string) (*appTokens, error) {
 		}
 		key = rsaKey
 	}
-	return &appTokens{client: c, id: app.ID, key: key, at: at, repo: repo}, nil
+	return &appTokens{client: c, id: app.ID, key: key, at: at, repo: repo, permissions: postPermissions}, nil
 }
 
 // jwt returns what proves that pawl has the App's key.
@@ -83,7 +85,10 @@ func (a *appTokens) authorize(ctx context.Context, r *http.Request) error {
 	return err
 }
 
-// installed returns a token that may write comments and checks in this repository, and nothing else.
+// postPermissions are those that writing comments and checks needs.
+var postPermissions = map[string]string{"checks": "write", "contents": "read", "pull_requests": "write"}
+
+// installed returns a token for this repository that has the permissions, and nothing else.
 func (a *appTokens) installed(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -104,7 +109,7 @@ func (a *appTokens) installed(ctx context.Context) (string, error) {
 		method: http.MethodPost, path: fmt.Sprintf("/app/installations/%d/access_tokens", installation.ID),
 		body: map[string]any{
 			"repositories": []string{a.repo},
-			"permissions":  map[string]string{"checks": "write", "contents": "read", "pull_requests": "write"},
+			"permissions":  a.permissions,
 		},
 	}, &made)
 	if err != nil {

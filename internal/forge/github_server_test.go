@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"pawl/internal/forge/forgetest"
 )
 
 const (
@@ -107,7 +109,7 @@ func answer(code int, body string, header ...string) func(http.ResponseWriter) {
 // description.
 type githubServer struct {
 	*forgeServer
-	api      *description
+	api      *forgetest.Description
 	login    string // "": the token may not ask
 	pulls    []map[string]any
 	files    map[int][]string
@@ -117,6 +119,7 @@ type githubServer struct {
 	nextID   int
 
 	installed int // tokens of the App
+	may       any // what the last of them was asked to be allowed
 	pageSize  int
 	admits    func(path, token string) bool
 	pushed    func() // called when the head of a pull request is asked for
@@ -124,7 +127,7 @@ type githubServer struct {
 
 func newGitHubServer(t *testing.T) *githubServer {
 	t.Helper()
-	api, err := describeGitHub()
+	api, err := forgetest.GitHub()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +138,8 @@ func newGitHubServer(t *testing.T) *githubServer {
 }
 
 func (s *githubServer) addPull(number int, repo, sha string) {
-	o := s.api.find(http.MethodGet, "/repos/o/r/pulls/1")
-	p := o.like(s.t, map[string]any{"number": number, "state": "open", "changed_files": len(s.files[number]), "requested_teams": []any{}})
+	o := s.api.Find(http.MethodGet, "/repos/o/r/pulls/1")
+	p := o.Like(s.t, map[string]any{"number": number, "state": "open", "changed_files": len(s.files[number]), "requested_teams": []any{}})
 	head := p["head"].(map[string]any)
 	head["sha"], head["ref"] = sha, "faster"
 	head["repo"].(map[string]any)["full_name"] = repo
@@ -164,13 +167,12 @@ func (s *githubServer) forge() Forge {
 var last2 = regexp.MustCompile(`/(\d+)(/[a-z_]+)?$`)
 
 func (s *githubServer) answer(w http.ResponseWriter, r *http.Request) {
-	o, body, err := s.api.request(r)
+	o, body, err := s.api.Request(r)
 	if err != nil {
 		s.t.Errorf("request: %v", err)
 		w.WriteHeader(http.StatusTeapot)
 		return
 	}
-	o.used = true
 	if given := r.Header.Get("Authorization"); !s.admits(r.URL.Path, strings.TrimPrefix(given, "Bearer ")) {
 		s.t.Errorf("%s %s: authorization %q", r.Method, r.URL.Path, given)
 	}
@@ -187,34 +189,35 @@ func (s *githubServer) answer(w http.ResponseWriter, r *http.Request) {
 		}
 		raw = buf.Bytes()
 	}
-	if err := s.api.reply(o, code, raw); err != nil {
+	if err := s.api.Reply(o, code, raw); err != nil {
 		s.t.Errorf("reply: %v", err)
 	}
 	w.WriteHeader(code)
 	_, _ = w.Write(raw)
 }
 
-func (s *githubServer) act(w http.ResponseWriter, r *http.Request, o *operation, body map[string]any, number int) (int, any) {
+func (s *githubServer) act(w http.ResponseWriter, r *http.Request, o *forgetest.Operation, body map[string]any, number int) (int, any) {
 	switch r.Method + " " + strings.TrimPrefix(o.Path, "/repos/{owner}/{repo}") {
 	case "GET /user":
 		if s.login == "" {
 			return http.StatusForbidden, map[string]any{"message": "Resource not accessible by integration"}
 		}
-		return http.StatusOK, o.like(s.t, map[string]any{"login": s.login})
+		return http.StatusOK, o.Like(s.t, map[string]any{"login": s.login})
 	case "GET /app":
-		return http.StatusOK, o.like(s.t, map[string]any{"slug": "pawl-judge"})
+		return http.StatusOK, o.Like(s.t, map[string]any{"slug": "pawl-judge"})
 	case "GET /installation":
-		return http.StatusOK, o.like(s.t, map[string]any{"id": 55})
+		return http.StatusOK, o.Like(s.t, map[string]any{"id": 55})
 	case "POST /app/installations/{installation_id}/access_tokens":
 		s.installed++
-		return http.StatusCreated, o.like(s.t, map[string]any{
+		s.may = body["permissions"]
+		return http.StatusCreated, o.Like(s.t, map[string]any{
 			"token": fmt.Sprint("ghs_", s.installed), "expires_at": time.Now().Add(time.Duration(s.installed) * time.Hour).Format(time.RFC3339), "permissions": body["permissions"],
 		})
 	case "GET /pulls":
 		simple := make([]any, 0)
 		for _, p := range s.pulls {
 			if p["state"] == "open" {
-				simple = append(simple, o.like(s.t, map[string]any{"number": p["number"], "head": p["head"], "base": p["base"], "requested_teams": []any{}}))
+				simple = append(simple, o.Like(s.t, map[string]any{"number": p["number"], "head": p["head"], "base": p["base"], "requested_teams": []any{}}))
 			}
 		}
 		return http.StatusOK, s.page(w, r, simple)
@@ -227,7 +230,7 @@ func (s *githubServer) act(w http.ResponseWriter, r *http.Request, o *operation,
 		files := make([]any, 0)
 		for _, name := range s.files[number] {
 			from, to, renamed := strings.Cut(name, "→")
-			if f := o.like(s.t, map[string]any{"filename": from}); renamed {
+			if f := o.Like(s.t, map[string]any{"filename": from}); renamed {
 				f["filename"], f["previous_filename"], f["status"] = to, from, "renamed"
 				files = append(files, f)
 			} else {
@@ -262,7 +265,7 @@ func (s *githubServer) act(w http.ResponseWriter, r *http.Request, o *operation,
 		}
 		return http.StatusOK, map[string]any{"total_count": len(found), "check_runs": found}
 	case "POST /check-runs":
-		run := o.like(s.t, map[string]any{"id": s.id(), "name": body["name"], "external_id": body["external_id"], "head_sha": body["head_sha"]})
+		run := o.Like(s.t, map[string]any{"id": s.id(), "name": body["name"], "external_id": body["external_id"], "head_sha": body["head_sha"]})
 		run["output"] = map[string]any{"title": nil, "summary": nil, "text": nil, "annotations_count": 0, "annotations_url": "https://api.github.com/x"}
 		s.runs = append([]map[string]any{run}, s.runs...)
 		s.advance(run, body)
@@ -275,7 +278,7 @@ func (s *githubServer) act(w http.ResponseWriter, r *http.Request, o *operation,
 			}
 		}
 	case "GET /contents/{path}":
-		return http.StatusOK, o.like(s.t, nil)
+		return http.StatusOK, o.Like(s.t, nil)
 	}
 	s.t.Errorf("%s %s: the server does not know it", r.Method, r.URL.Path)
 	return http.StatusNotFound, nil
@@ -309,8 +312,8 @@ func (s *githubServer) author() string {
 }
 
 func (s *githubServer) addComment(author, body string) map[string]any {
-	o := s.api.find(http.MethodPost, "/repos/o/r/issues/7/comments")
-	c := o.like(s.t, map[string]any{"id": s.id(), "body": body})
+	o := s.api.Find(http.MethodPost, "/repos/o/r/issues/7/comments")
+	c := o.Like(s.t, map[string]any{"id": s.id(), "body": body})
 	c["user"].(map[string]any)["login"] = author
 	s.comments = append(s.comments, c)
 	return c
