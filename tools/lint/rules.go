@@ -155,6 +155,12 @@ var floors = []floor{
 		why:  "pull requests are served with reports that others made; nothing is measured here",
 	},
 
+	{
+		rooms: "wake",
+		uses:  "diag disk forge", // diag: what is wrong in its file has a place there
+		why:   "machines are started for jobs, whatever these measure; a service that holds a token stays small",
+	},
+
 	// Floor 5: faces. cli is the one that starts the others.
 	{
 		rooms: "cli",
@@ -162,7 +168,7 @@ var floors = []floor{
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin.
 		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft forge fuzz lab report
-			result run selftest spec term unit worker`,
+			result run selftest spec term unit wake worker`,
 		why: face,
 	},
 	{
