@@ -150,8 +150,9 @@ func newRoot(e *env) *cobra.Command {
 	root.AddCommand(
 		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e), newBisect(e),
 		newBaseline(e), newCI(e),
-		newDoctor(e), newCalibrate(e), newSelftest(e), newDemo(e), newBuild(e), newWorker(e), newCell(e),
+		newDoctor(e), newCalibrate(e), newSelftest(e), newDemo(e), newBuild(e), newWorker(e), newCell(e), newManual(e),
 	)
+	complete(root)
 	return root
 }
 
