@@ -25,7 +25,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build dist demo test long setup lint fmt unit script system forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
+.PHONY: all build dist dist-check demo test long setup lint fmt unit script system forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
 # The parts of test run in their order, and time what runs alone.
 .NOTPARALLEL:
 
@@ -34,10 +34,20 @@ all: build
 build: ## build bin/pawl, the binary that is shipped
 	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/pawl
 
-dist: ## the file that users install, for Linux on amd64 and arm64, with checksums
-	@for arch in amd64 arm64; do \
-		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o dist/pawl-linux-$$arch ./cmd/pawl || exit; \
-	done; cd dist && sha256sum pawl-linux-* > SHA256SUMS && cat SHA256SUMS
+# Nothing of this machine, folder or day goes in: two builds of a commit are the same bytes.
+# RELEASES is the address that the files will have: pawl ci init then knows where to install from.
+EPOCH = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null),0)
+dist: export GOAMD64 := v1
+dist: export GOARM64 := v8.0
+dist: ## a release for Linux on amd64 and arm64: binaries, archives, .deb, .rpm, SBOM, checksums; VERSION=1.2.3
+	@rm -rf dist && for arch in amd64 arm64; do \
+		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(strip $(LDFLAGS)) $(if $(RELEASES),-X pawl/internal/cli.releases=$(RELEASES)/pawl-linux-$$arch)" \
+			-o dist/pawl-linux-$$arch ./cmd/pawl || exit; \
+	done; CGO_ENABLED=0 $(GO) run -C tools/dist -trimpath . -folder '$(CURDIR)/dist' -source '$(CURDIR)' -epoch $(EPOCH) && cat dist/SHA256SUMS
+
+dist-check: ## two builds of HEAD in two folders give the same release; dpkg, rpm, mandoc, shells and SPDX's own validator read it
+	@tools/setup git dpkg-deb rpm mandoc bash zsh fish python3
+	$(call step,dist-check,GO='$(GO)' tools/dist/check)
 
 demo: ## build pawl and let it judge six changes to the example kernels
 	@tools/setup cc git
