@@ -41,6 +41,7 @@ type stage struct {
 	t                    *testing.T
 	dir, repo, artifacts string
 	env                  []string
+	args                 []string // more of them for act
 }
 
 func command(t *testing.T, dir, name string, args ...string) string {
@@ -147,7 +148,7 @@ func (s *stage) play(workflow, event string, payload map[string]any) (log string
 	for _, action := range uses.FindAllStringSubmatch(string(source), -1) {
 		args = append(args, "--local-repository", action[1]+"="+filepath.Join(standins, action[2]))
 	}
-	cmd := exec.Command(filepath.Join(folder, "act"), args...)
+	cmd := exec.Command(filepath.Join(folder, "act"), append(args, s.args...)...)
 	cmd.Dir, cmd.Env = s.repo, s.env
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
