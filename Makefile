@@ -46,7 +46,7 @@ dist: ## a release for Linux on amd64 and arm64: binaries, archives, .deb, .rpm,
 	done; CGO_ENABLED=0 $(GO) run -C tools/dist -trimpath . -folder '$(CURDIR)/dist' -source '$(CURDIR)' -epoch $(EPOCH) && cat dist/SHA256SUMS
 
 dist-check: ## two builds of HEAD in two folders give the same release; dpkg, rpm, mandoc, shells and SPDX's own validator read it
-	@tools/setup git dpkg-deb rpm mandoc bash zsh fish python3
+	@tools/setup git dpkg-deb rpm cpio mandoc bash zsh fish python3
 	$(call step,dist-check,GO='$(GO)' tools/dist/check)
 
 demo: ## build pawl and let it judge six changes to the example kernels
@@ -101,7 +101,8 @@ unit: ## the tests beside the code, with the race detector
 		$(RACE) -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
 		$(RACE) -run '$(SHARED)' ./internal/check ./internal/fuzz $(FEW:%=./internal/%) && \
 		$(if $(FEW),$(TEST) -skip '$(SHARED)' $(FEW:%=./internal/%) &&) \
-		tools/in-memory $(TEST) -timeout 8m -skip '$(SHARED)' $(ALONE:%=./internal/%) && $(TEST) -run '$(SIMULATIONS)' ./internal/judge)
+		tools/in-memory $(TEST) -timeout 8m -skip '$(SHARED)' $(ALONE:%=./internal/%) && $(TEST) -run '$(SIMULATIONS)' ./internal/judge && \
+		CGO_ENABLED=0 $(GO) test -C tools/dist -vet=off -trimpath .)
 
 # So many tests of the shipped binary run beside each other: each starts many processes.
 PARALLEL = $(shell n=$${GOMAXPROCS:-$$(nproc)}; [ $$n -lt 4 ] && echo $$n || echo 4)

@@ -123,6 +123,23 @@ func TestAction(t *testing.T) {
 	}
 }
 
+// TestHostedRunner: a repository without a GPU and without a runner of its own measures on the forge's.
+func TestHostedRunner(t *testing.T) {
+	s := newStage(t, "ubuntu-latest")
+	if text := read(t, filepath.Join(s.repo, ".github/workflows/pawl.yml")); strings.Contains(text, "self-hosted") {
+		t.Errorf("the workflow wants a runner of its own:\n%s", text)
+	}
+	same := s.branch("same", "scale.c", strings.Replace(kernel, "REPEAT", "1", 1)+"/* the same code */\n")
+	log, ok := s.play("pawl.yml", "pull_request", pullRequest(s, same, "owner/kernels"))
+	if !ok || !strings.Contains(log, "Measured, and nothing became slower or wrong.") {
+		t.Errorf("the same code:\n%s", log)
+	}
+	write(t, filepath.Join(s.dir, "pawl"), "#!/bin/sh\necho another pawl\n")
+	if log, ok := s.play("pawl.yml", "pull_request", pullRequest(s, same, "owner/kernels")); ok || strings.Contains(log, "another pawl") {
+		t.Errorf("a pawl with another sum:\n%s", log)
+	}
+}
+
 // TestRelease plays the release workflow on the last commit of this tree: both builds are real, and what is
 // published is what they agree on.
 func TestRelease(t *testing.T) {

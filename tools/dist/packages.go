@@ -57,7 +57,7 @@ func (r *release) pack(packager nfpm.Packager, zsh string, depends []string) err
 		}
 		info.Contents = append(info.Contents, &files.Content{
 			Source: at, Destination: f.name,
-			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: f.mode, MTime: r.when},
+			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: f.mode},
 		})
 	}
 	info = nfpm.WithDefaults(info)
