@@ -161,6 +161,9 @@ func fill(o InitOptions) (map[string][]byte, error) {
 		"Version": fmt.Sprintf("%q", o.Version), "URL": o.URL, "SHA256": o.SHA256,
 		"Hosted": "ubuntu-latest", "RunsOn": "[self-hosted, " + o.Runner + "]", "Labels": []string{o.Runner},
 	}
+	if o.Forge == "github" && strings.HasSuffix(o.URL, "-arm64") {
+		values["Hosted"] = "ubuntu-24.04-arm" // all jobs install the same file
+	}
 	if Hosted(o.Runner) {
 		values["RunsOn"], values["Labels"] = o.Runner, nil
 	}

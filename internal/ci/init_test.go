@@ -98,6 +98,25 @@ func TestWorkflowRules(t *testing.T) {
 	}
 }
 
+// TestOneArchitecture: jobs on the forge's machines can run the file that an arm64 runner installs.
+func TestOneArchitecture(t *testing.T) {
+	for url, want := range map[string]string{"https://example.org/pawl-linux-arm64": "ubuntu-24.04-arm", "https://example.org/pawl-linux-amd64": "ubuntu-latest"} {
+		opts := options("github", "")
+		opts.URL = url
+		files, err := fill(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w workflow
+		if err := yaml.Unmarshal(files[".github/workflows/pawl.yml"], &w); err != nil {
+			t.Fatal(err)
+		}
+		if got := labelsOf(w.Jobs["scope"].RunsOn); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: scope runs on %q, want %s", url, got, want)
+		}
+	}
+}
+
 func checkWorkflow(t *testing.T, text []byte, runner string) {
 	var w workflow
 	if err := yaml.Unmarshal(text, &w); err != nil {
