@@ -77,7 +77,12 @@ func Replay(row *result.Row, exact float64) (*Replayed, error) {
 	out := &Replayed{map[result.Role]*result.Change{}, map[result.Role]int{}}
 	var cells []MatchCell
 	ends := make([]int, len(roles)) // samples of each side that earlier cells have used
+	means := 0
 	for i, c := range p.Cells {
+		blocks := min(c.Rounds, sharedMost) * len(roles)
+		if means += blocks * blocks / 2 * len(p.Sides); p.Shared && means > meansMost {
+			return nil, fmt.Errorf("the record has %d cells, too many to be computed again", len(p.Cells))
+		}
 		cell, err := replayCell(c, p.Shared, roles, samples, ends)
 		if err != nil {
 			return nil, fmt.Errorf("cell %d: %w", i, err)
@@ -97,16 +102,21 @@ func Replay(row *result.Row, exact float64) (*Replayed, error) {
 	return out, nil
 }
 
-// roundsMost is more rounds than any cell plays.
-const roundsMost = 2 * visitBlocks * longestBlock
+// Bounds on what a record may ask for: more rounds than any cell plays, and more means of two blocks
+// than hundreds of the largest cells have.
+const (
+	roundsMost = 2 * visitBlocks * longestBlock
+	sharedMost = visitBlocks/2 + longestBlock
+	meansMost  = 1 << 24
+)
 
 // replayCell takes the samples of one cell's turns again, and moves ends behind them.
 func replayCell(c result.PlayCell, shared bool, roles []result.Role, samples []result.Samples, ends []int) (*MatchCell, error) {
 	order := turnsOf(len(roles))
 	first := slices.Index(roles, c.First)
-	turnsWanted := c.Rounds * len(order)
+	turnsWanted, most := c.Rounds*len(order), roundsMost
 	if shared {
-		turnsWanted = 0
+		turnsWanted, most = 0, sharedMost
 	}
 	switch {
 	case first < 0:
@@ -115,8 +125,8 @@ func replayCell(c result.PlayCell, shared bool, roles []result.Role, samples []r
 		return nil, fmt.Errorf("expected set 0 or 1, got %d", c.Set)
 	case len(c.From) != len(roles):
 		return nil, fmt.Errorf("expected the first samples of %d sides, got %d", len(roles), len(c.From))
-	case c.Rounds < 1 || c.Rounds > roundsMost:
-		return nil, fmt.Errorf("expected 1 to %d rounds, got %d", roundsMost, c.Rounds)
+	case c.Rounds < 1 || c.Rounds > most:
+		return nil, fmt.Errorf("expected 1 to %d rounds, got %d", most, c.Rounds)
 	case len(c.Turns) != turnsWanted || len(c.Data) != 0 && len(c.Data) != len(c.Turns):
 		return nil, fmt.Errorf("expected %d turns, got %d, and data of %d", turnsWanted, len(c.Turns), len(c.Data))
 	}

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,10 +106,21 @@ func TestReplayRefuses(t *testing.T) {
 		"used twice":         {func(r *result.Row) { r.Play.Cells[1].From = r.Play.Cells[0].From }, "begin at sample"},
 		"no rounds":          {func(r *result.Row) { r.Play.Cells[0].Rounds = 0 }, "rounds"},
 		"too many rounds":    {func(r *result.Row) { r.Play.Cells[0].Rounds = 1 << 60 }, "rounds"},
-		"a turn less":        {func(r *result.Row) { r.Play.Cells[0].Turns = r.Play.Cells[0].Turns[1:] }, "turns"},
-		"an empty turn":      {func(r *result.Row) { r.Play.Cells[0].Turns[3] = 0 }, "takes 0 samples"},
-		"a long turn":        {func(r *result.Row) { r.Play.Cells[0].Turns[3] = turnMost + 1 }, "expected 1 to 8"},
-		"behind the end":     {func(r *result.Row) { r.Timing.Samples.Seconds = r.Timing.Samples.Seconds[:40] }, "sample"},
+		"too many blocks":    {func(r *result.Row) { r.Play.Shared, r.Play.Cells[0].Rounds = true, sharedMost+1 }, "expected 1 to 164 rounds"},
+		"too many cells": {func(r *result.Row) {
+			one := result.PlayCell{From: []int{0, 0}, Rounds: sharedMost}
+			r.Timing.Samples.Seconds = slices.Repeat([]float64{1e-3}, 400*4*sharedMost)
+			r.Sides[0].Row.Timing.Samples.Seconds = r.Timing.Samples.Seconds
+			r.Play.Shared, r.Play.Cells = true, nil
+			for i := range 400 {
+				one.From = []int{i * 4 * sharedMost, i * 4 * sharedMost}
+				r.Play.Cells = append(r.Play.Cells, one)
+			}
+		}, "too many to be computed again"},
+		"a turn less":    {func(r *result.Row) { r.Play.Cells[0].Turns = r.Play.Cells[0].Turns[1:] }, "turns"},
+		"an empty turn":  {func(r *result.Row) { r.Play.Cells[0].Turns[3] = 0 }, "takes 0 samples"},
+		"a long turn":    {func(r *result.Row) { r.Play.Cells[0].Turns[3] = turnMost + 1 }, "expected 1 to 8"},
+		"behind the end": {func(r *result.Row) { r.Timing.Samples.Seconds = r.Timing.Samples.Seconds[:40] }, "sample"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw, err := json.Marshal(whole)
