@@ -74,15 +74,17 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 			jobs = append(jobs, m.exam.Jobs()...)
 		}
 	}
+	r.Stage("build")
 	startErr := b.lab.Build(ctx, jobs)
 	defer b.lab.Close()
+	r.Stage("measure")
 	if err := b.measureAll(ctx, rows, startErr); err != nil {
 		return nil, err
 	}
 	for _, m := range rows {
 		b.report.Rows = append(b.report.Rows, b.row(m))
 	}
-	run.Finish(ctx, b.report)
+	r.Finish(ctx, b.report, b.lab.Held())
 	return b.report, nil
 }
 

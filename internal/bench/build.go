@@ -70,7 +70,7 @@ func Build(ctx context.Context, r *run.Run, opts BuildOptions) ([]Built, error) 
 
 // buildFor compiles for one architecture.
 func buildFor(ctx context.Context, r *run.Run, arch string, opts BuildOptions, requests []build.Request) ([]build.Outcome, error) {
-	r.Emit(run.Event{Kind: run.Stage, Text: "build"})
+	r.Stage("build")
 	builder, err := build.New(build.Options{Jobs: opts.Jobs, Arch: arch, Sandbox: opts.Sandbox, OnProgress: func(p build.Progress) {
 		r.Emit(run.Event{Kind: run.Build, Done: p.Done, Total: p.Total, Text: p.Current})
 	}})

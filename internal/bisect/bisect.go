@@ -9,6 +9,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"pawl/internal/check"
 	"pawl/internal/diag"
@@ -222,6 +223,7 @@ func (s *search) compare(ctx context.Context, sha, against string, planned bool)
 	opts := s.Check
 	opts.Base, opts.PlanOnly, opts.Update = against, planned, false
 	made, err := check.Run(ctx, part, opts)
+	s.run.Include(made)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -272,5 +274,7 @@ func (s *search) told(step result.BisectStep) {
 
 func (s *search) finish(made *result.Report) *result.Report {
 	made.ID, made.Started, made.Bisect = s.run.ID, s.run.Started, &s.found
+	made.Finished = time.Now().UTC()
+	made.Cost = s.run.Cost(made.Finished, 0)
 	return made
 }

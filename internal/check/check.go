@@ -99,16 +99,21 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	if err != nil {
 		return nil, err
 	}
+	r.Stage("build")
 	built := c.build(ctx, rows)
 	if opts.PlanOnly {
 		return c.finish(ctx, rowsOf(built)), nil
 	}
-	judged, err := c.share(ctx, c.parties(groupsOf(c.verify(ctx, built))), func(lane *check, party []*verified) []*judged {
+	r.Stage("verify")
+	parties := c.parties(groupsOf(c.verify(ctx, built)))
+	r.Stage("measure")
+	judged, err := c.share(ctx, parties, func(lane *check, party []*verified) []*judged {
 		return lane.decide(ctx, party)
 	})
 	if err != nil {
 		return nil, err
 	}
+	r.Stage("judge")
 	c.cite(judged)
 	moved, stays := c.move(ctx, judged)
 	return c.finish(ctx, rowsOf(c.explain(ctx, moved))), stays
@@ -186,7 +191,7 @@ func (j *judged) doubtful() bool {
 // finish completes the report.
 func (c *check) finish(ctx context.Context, rows []*result.Row) *result.Report {
 	c.report.Rows = rows
-	run.Finish(ctx, c.report)
+	c.run.Finish(ctx, c.report, c.lab.Held())
 	c.report.Outcome.Strict = c.Strict
 	return c.report
 }

@@ -121,8 +121,10 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	for _, s := range subjects {
 		jobs = append(append(jobs, s.candidate), s.exam.Jobs()...)
 	}
+	r.Stage("build")
 	startErr := f.lab.Build(ctx, jobs)
 	defer f.lab.Close()
+	r.Stage("verify")
 	for _, s := range subjects {
 		if fault := s.candidate.Record.Fault; fault != nil && s.fault == nil {
 			s.fail(fault.Stage, fault)
@@ -141,12 +143,15 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 			own.try(ctx, subjects[i])
 		}
 	})
-	f.sanitize(ctx, subjects)
+	if f.Sanitize {
+		r.Stage("sanitize")
+		f.sanitize(ctx, subjects)
+	}
 	for _, s := range subjects {
 		f.report.Rows = append(f.report.Rows, s.row())
 		f.report.Warnings = append(f.report.Warnings, s.warnings...)
 	}
-	run.Finish(ctx, f.report)
+	r.Finish(ctx, f.report, f.lab.Held())
 	return f.report, nil
 }
 

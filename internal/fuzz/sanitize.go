@@ -18,9 +18,6 @@ import (
 
 // sanitize runs the kernels of a GPU under compute-sanitizer.
 func (f *fuzzing) sanitize(ctx context.Context, subjects []*subject) {
-	if !f.Sanitize {
-		return
-	}
 	looked := false
 	for _, s := range subjects {
 		if s.candidate.GPU() && f.unfit(s) == "" {

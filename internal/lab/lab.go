@@ -71,7 +71,8 @@ type Lab struct {
 // of the report that belongs to no row holds the lock.
 type shared struct {
 	sync.Mutex
-	peaks map[string]*roof.Peaks // by device class, nil for classes without peaks
+	peaks   map[string]*roof.Peaks // by device class, nil for classes without peaks
+	workers []*worker.Client       // all that were started
 }
 
 // New makes a lab that writes to the report.
@@ -293,6 +294,17 @@ func (l *Lab) refuseCUDA(jobs []*Job) {
 	}
 }
 
+// Held returns how long the workers of the run have held their devices, added up.
+func (l *Lab) Held() time.Duration {
+	l.shared.Lock()
+	defer l.shared.Unlock()
+	var total time.Duration
+	for _, client := range l.shared.workers {
+		total += client.Held()
+	}
+	return total
+}
+
 // Close ends the worker.
 func (l *Lab) Close() {
 	l.starting.Lock()
@@ -321,6 +333,7 @@ func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
 		return nil, err
 	}
 	l.worker, l.said = started, started.Hello()
+	l.note(func(*result.Report) { l.shared.workers = append(l.shared.workers, started) })
 	return started, nil
 }
 

@@ -56,6 +56,7 @@ func checkOf(rows ...*result.Row) *result.Report {
 		Schema: result.Schema, Kind: result.KindCheck, ID: "20261110T142233Z-7f3a9c2b1d04", Tool: result.Tool{Version: "0.1.0"},
 		Command: []string{"pawl", "check", "--base", "main"},
 		Started: time.Date(2026, 11, 10, 14, 22, 33, 0, time.UTC), Finished: time.Date(2026, 11, 10, 14, 22, 51, 4e8, time.UTC),
+		Cost:   &result.Cost{WallS: 18.4, DeviceS: 15.2, Stages: []result.StageCost{{Name: "plan", Seconds: 0.4}, {Name: "build", Seconds: 2.2}, {Name: "verify", Seconds: 0.9}, {Name: "measure", Seconds: 14.899}, {Name: "judge", Seconds: 0.001}}, Price: &result.Price{PerHour: 3.5, Currency: "USD", Amount: 0.0179}},
 		Commit: &result.Commit{SHA: "0123456789abcdef0123"}, Base: &result.BaseRef{Ref: "main", SHA: baseCommit}, DeviceClass: "nvidia-h200",
 		Machine: result.Fingerprint{
 			OS: "Ubuntu 24.04", Kernel: "6.8.0", Arch: "amd64", CPU: result.CPU{Model: "Example CPU", Cores: 16},

@@ -342,8 +342,9 @@ func trustLine(r *result.Report, opts CommentOptions) []view.Phrase {
 	}
 	add("", machineLine(r))
 	if took := r.Finished.Sub(r.Started); took > 0 && took < 1000*time.Hour {
-		add(lasted(took), "")
+		add(lasted(took)+prefixed(", ", heldLine(r)), "")
 	}
+	add(priceLine(r), "")
 	add(when(r.Commit != nil, "commit "), textOf(r.Commit, func(c *result.Commit) string { return shortSHA(c.SHA) }))
 	if r.Base != nil {
 		add("against ", strings.TrimSpace(r.Base.Ref+" "+shortSHA(r.Base.SHA)))

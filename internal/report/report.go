@@ -102,6 +102,7 @@ func ViewOf(r *result.Report, forms view.Form) view.View {
 	}
 	if forms != view.CSV {
 		kind.view(b)
+		b.cost()
 		b.add(view.HTML, view.Section{ID: "machine", Title: "Machine", Facts: machineFacts(r)})
 	}
 	return b.v

@@ -47,6 +47,7 @@ type Report struct {
 	Uncited     string       `json:"uncited,omitempty"`      // why the calibration of this machine says nothing about the check
 	Selftest    *Selftest    `json:"selftest,omitempty"`
 	Bisect      *Bisect      `json:"bisect,omitempty"` // the search that a check ended
+	Cost        *Cost        `json:"cost,omitempty"`   // older reports have none
 }
 
 // Tool is the pawl that made a report.

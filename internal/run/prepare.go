@@ -61,6 +61,9 @@ func Prepare(kind result.Kind, q Request) (*Run, error) {
 	}
 	r.Kind, r.Tool, r.Command = kind, q.Tool, q.Command
 	r.Spec, r.Patterns, r.Selections = q.Spec, q.Patterns, selections
+	if r.Price, err = priceOf(q.Spec); err != nil {
+		return nil, err
+	}
 	switch {
 	case q.Seed != nil:
 		r.Seed = *q.Seed

@@ -37,7 +37,8 @@ type Run struct {
 	Spec       *spec.Spec // nil: the run has no project
 	Patterns   []string   // the patterns that selected the rows
 	Selections []spec.Selection
-	Seed       uint64 // of the generated inputs
+	Seed       uint64        // of the generated inputs
+	Price      *result.Price // nil: none is set
 
 	home      string // the .pawl folder
 	mu        sync.Mutex
@@ -45,8 +46,10 @@ type Run struct {
 	dirErr    error
 	events    *os.File
 	listeners []func(Event)
-	queue     []Event // that listeners have not heard yet
-	handing   bool    // somebody passes the queue to the listeners
+	queue     []Event     // that listeners have not heard yet
+	handing   bool        // somebody passes the queue to the listeners
+	stages    []stage     // that have begun, besides the first
+	parts     result.Cost // of the runs that are parts of this one
 }
 
 // New starts a run in the .pawl folder below root, without Prepare. A run that ends before anything
@@ -109,11 +112,13 @@ func (r *Run) NewReport(ctx context.Context, method result.Method) *result.Repor
 	return report
 }
 
-// Finish completes a report with the run's outcome.
+// Finish completes a report with its outcome and the time that it took. Reports of runs are completed
+// by Run.Finish.
 func Finish(ctx context.Context, report *result.Report) {
 	report.Interrupted = ctx.Err() != nil
 	report.Finished = time.Now().UTC()
 	report.Outcome = judge.Outcome(report)
+	report.Cost = &result.Cost{WallS: report.Finished.Sub(report.Started).Seconds()}
 }
 
 // Save writes the report into the run's folder and returns its path. If that fails it saves into

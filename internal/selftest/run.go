@@ -61,7 +61,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
 	}
-	run.Finish(ctx, s.report)
+	r.Finish(ctx, s.report, 0)
 	return s.report, nil
 }
 
@@ -194,7 +194,9 @@ func (s *selftest) check(ctx context.Context, project *spec.Spec, patterns []str
 	if err != nil {
 		return nil, err
 	}
-	return check.Run(ctx, r, check.Options{Duet: opts, Lab: s.Lab})
+	made, err := check.Run(ctx, r, check.Options{Duet: opts, Lab: s.Lab})
+	s.run.Include(made)
+	return made, err
 }
 
 func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []string) (*result.Report, error) {
@@ -202,7 +204,9 @@ func (s *selftest) fuzz(ctx context.Context, project *spec.Spec, patterns []stri
 	if err != nil {
 		return nil, err
 	}
-	return fuzz.Run(ctx, r, fuzz.Order{Lab: s.Lab, Timeout: s.Timeout, Brief: true})
+	made, err := fuzz.Run(ctx, r, fuzz.Order{Lab: s.Lab, Timeout: s.Timeout, Brief: true})
+	s.run.Include(made)
+	return made, err
 }
 
 // part returns a run of another kind that is a part of the selftest. It has the same seed, and its

@@ -29,6 +29,7 @@ var specKeys = []key[specDraft]{
 	{"fuzz", (*decoder).fuzz},
 	{"pools", (*decoder).pools},
 	{"device_class", (*decoder).deviceClass},
+	{"ci", func(d *decoder, s *specDraft, n *node) { readKeys(d, n, "ci", ciKeys, nil, &s.CI) }},
 }
 
 // version checks the one key that decides how all others are read.
@@ -81,6 +82,36 @@ var gateKeys = []key[Gate]{
 	{"regression", func(d *decoder, g *Gate, n *node) { d.fraction(n, "regression", &g.Regression) }},
 	{"improvement", func(d *decoder, g *Gate, n *node) { d.fraction(n, "improvement", &g.Improvement) }},
 	{"cv", func(d *decoder, g *Gate, n *node) { d.fraction(n, "cv", &g.CV) }},
+}
+
+var ciKeys = []key[CI]{
+	{"price_per_hour", func(d *decoder, c *CI, n *node) {
+		value, err := math.NaN(), error(nil)
+		if n.kind == integerKind || n.kind == floatKind {
+			value, err = parseNumber(n)
+		}
+		if err != nil || !ValidPrice(value) {
+			d.expect(n, "price_per_hour as a number from 0 to 1,000,000, such as 3.5")
+			return
+		}
+		c.PricePerHour = value
+	}},
+	{"currency", func(d *decoder, c *CI, n *node) {
+		text, ok := d.text(n, "a currency")
+		if ok && !currencyCode.MatchString(text) {
+			d.fail(n, "%s is not a currency", quote(text)).Hint = "write its three capital letters, such as USD or EUR"
+		} else if ok {
+			c.Currency = text
+		}
+	}},
+}
+
+var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
+
+// ValidPrice reports whether a price per hour can be used.
+func ValidPrice(value float64) bool {
+	const most = 1e6
+	return value >= 0 && value <= most
 }
 
 // fraction reads 3% or 0.03.

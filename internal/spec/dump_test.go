@@ -19,6 +19,9 @@ func dump(s *Spec) string {
 			fmt.Fprintf(&b, "  axis %s at %s: %s\n", axis.Name, axis.Pos, valueTexts(axis.Values))
 		}
 	}
+	if s.CI != (CI{}) {
+		fmt.Fprintf(&b, "ci %+v\n", s.CI)
+	}
 	for _, p := range s.Pools {
 		fmt.Fprintf(&b, "pool %s %d %q\n", p.Name, p.Workers, p.Launch)
 	}

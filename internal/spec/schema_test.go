@@ -175,6 +175,7 @@ func TestSchemaKnowsTheSameKeys(t *testing.T) {
 		"/$defs/gate": keyNames(gateKeys),
 		"/$defs/fuzz": keyNames(fuzzKeys),
 		"/$defs/pool": keyNames(poolKeys),
+		"/$defs/ci":   keyNames(ciKeys),
 	} {
 		object := at(t, pointer)
 		var properties []string

@@ -18,6 +18,7 @@ type Spec struct {
 	Gate        Gate
 	Fuzz        *Fuzz
 	Pools       []*Pool
+	CI          CI
 	DeviceClass string
 	TODOs       []diag.Pos // comments that begin with TODO: `check` refuses while there are any
 
@@ -209,6 +210,15 @@ type Gate struct {
 
 // DefaultGate is the gate of a spec that says nothing about it.
 var DefaultGate = Gate{Regression: 0.03, Improvement: 0.05, Claim: 0.10, Delta: 0.3, CV: 0.12}
+
+// CI is what reports say about the runs of a project.
+type CI struct {
+	PricePerHour float64 // of what is rented while pawl runs; 0: no price is set
+	Currency     string  // three capital letters
+}
+
+// DefaultCurrency is the currency of a price that names none.
+const DefaultCurrency = "USD"
 
 // Fuzz says at which problems answers are checked. Its matrix is the product of all
 // lists.

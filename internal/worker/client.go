@@ -50,6 +50,8 @@ type Client struct {
 	pending map[uint64]chan *wire.Frame
 	lost    *result.Fault // why the worker has ended
 	gone    chan struct{} // closed when it has ended
+	held    time.Time     // since when the worker has held a device; zero: it holds none
+	left    time.Time     // when it ended
 }
 
 // Start starts a worker and waits for its hello.
@@ -159,6 +161,28 @@ func (c *Client) Minor() int {
 	return n
 }
 
+// Held returns how long the worker has held the lock of a device, until now or its end.
+func (c *Client) Held() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.held.IsZero():
+		return 0
+	case c.left.IsZero():
+		return time.Since(c.held)
+	}
+	return c.left.Sub(c.held)
+}
+
+// holds records that the worker has held a device for so many seconds.
+func (c *Client) holds(seconds float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held.IsZero() && seconds > 0 {
+		c.held = time.Now().Add(-time.Duration(seconds * float64(time.Second)))
+	}
+}
+
 // Gone is closed when the worker has ended.
 func (c *Client) Gone() <-chan struct{} { return c.gone }
 
@@ -199,6 +223,7 @@ func (c *Client) lose(err error) {
 	}
 	c.mu.Lock()
 	c.lost = c.printed(cmp.Or(c.lost, fault))
+	c.left = time.Now()
 	c.mu.Unlock()
 	close(c.gone)
 }

@@ -91,6 +91,7 @@ func (c *Client) Open(ctx context.Context, m wire.Open) (*Cell, error) {
 		return nil, err
 	}
 	cell.id = cell.Info.Cell
+	c.holds(cell.Info.HeldS)
 	return cell, nil
 }
 

@@ -64,7 +64,11 @@ func (s *server) open(ctx context.Context, id uint64, m wire.Open) (*wire.OpenRe
 	s.mu.Lock()
 	s.cells[number] = c
 	s.mu.Unlock()
-	return &wire.OpenReply{Cell: number, PID: c.proc.Pid(), Trust: trust, Sandbox: c.sandboxReport()}, nil
+	reply := &wire.OpenReply{Cell: number, PID: c.proc.Pid(), Trust: trust, Sandbox: c.sandboxReport()}
+	if since := s.held.Load(); since != nil {
+		reply.HeldS = time.Since(*since).Seconds()
+	}
+	return reply, nil
 }
 
 // toLock returns the devices that a cell's run needs exclusively, in the order in which all runs
@@ -103,6 +107,8 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 		return err
 	}
 	s.locks[device] = lock
+	now := time.Now()
+	s.held.CompareAndSwap(nil, &now)
 	return nil
 }
 

@@ -50,8 +50,9 @@ type server struct {
 	python  func() (*interpreter, error) // evaluated once
 	sources sourceFolders
 
-	locking chan struct{}          // held while a device's lock is being taken
-	locks   map[string]*deviceLock // of devices, each taken with its first cell; guarded by locking
+	locking chan struct{}             // held while a device's lock is being taken
+	locks   map[string]*deviceLock    // of devices, each taken with its first cell; guarded by locking
+	held    atomic.Pointer[time.Time] // when the first of them was taken; nil: none was
 
 	nextCell atomic.Uint64 // number of the last cell
 	inFlight sync.Map      // by request, a context.CancelFunc

@@ -302,6 +302,34 @@ func TestWhatACellLocks(t *testing.T) {
 	}
 }
 
+// A worker holds a device from its first cell there until it ends.
+func TestHeld(t *testing.T) {
+	c := connect(t)
+	open := func(m wire.Open) {
+		t.Helper()
+		if _, err := c.Open(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(wire.Open{Cell: "host", Sandbox: "off", Untimed: true})
+	if held := c.Held(); held != 0 {
+		t.Errorf("a cell that only gives answers holds the processor: %v", held)
+	}
+	before := time.Now()
+	open(wire.Open{Cell: "host", Sandbox: "off"})
+	time.Sleep(20 * time.Millisecond)
+	open(wire.Open{Cell: "host", Sandbox: "off"})
+	if held, most := c.Held(), time.Since(before); held < 20*time.Millisecond || held > most {
+		t.Errorf("held for %v of %v", held, most)
+	}
+	c.Close()
+	held := c.Held()
+	time.Sleep(5 * time.Millisecond)
+	if held == 0 || c.Held() != held {
+		t.Errorf("a worker that has ended still holds the processor: %v, then %v", held, c.Held())
+	}
+}
+
 func TestDeviceLock(t *testing.T) {
 	t.Setenv("PAWL_LOCK_DIR", t.TempDir())
 	first, err := lockDevice(t.Context(), "host", func(holder) { t.Error("waited for nobody") })

@@ -97,6 +97,7 @@ type OpenReply struct {
 	PID     int            `json:"pid"`
 	Trust   string         `json:"trust"`
 	Sandbox result.Sandbox `json:"sandbox"`
+	HeldS   float64        `json:"held_s,omitempty"` // how long the worker has held the lock of a device; absent: it holds none
 }
 
 // Close ends a cell; the reply says what is known of it.
