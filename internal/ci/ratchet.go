@@ -62,7 +62,7 @@ func Ratchet(ctx context.Context, opts RatchetOptions) (*Ratcheted, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := opts.commit(ctx, dir, tip, got.Report, made); err != nil {
+		if err := opts.commit(ctx, dir, tip, got.Report, made, " [skip ci]"); err != nil {
 			return nil, err
 		}
 		if made.Commit == "" || opts.DryRun {
@@ -78,6 +78,10 @@ func Ratchet(ctx context.Context, opts RatchetOptions) (*Ratcheted, error) {
 		case err != nil:
 			return nil, errors.Join(pushed, err)
 		case now == tip: // nobody was faster: the push itself is refused
+			// The checks of a pull request must run: its commit does not skip them.
+			if err := opts.commit(ctx, dir, tip, got.Report, made, ""); err != nil {
+				return nil, err
+			}
 			return made, opts.propose(ctx, remote, got.Report, made, pushed)
 		case made.Tries == ratchetTries:
 			return nil, fmt.Errorf("%w; tried %d times, and others pushed each time", pushed, ratchetTries)
@@ -130,8 +134,8 @@ func (o RatchetOptions) admit(ctx context.Context, dir, file string) (*claim.Adm
 }
 
 // commit moves the baseline as the tip of the branch has it, and commits it. Nothing else of that
-// commit is changed.
-func (o RatchetOptions) commit(ctx context.Context, dir, tip string, report *result.Report, made *Ratcheted) error {
+// commit is changed. The mark ends the subject.
+func (o RatchetOptions) commit(ctx context.Context, dir, tip string, report *result.Report, made *Ratcheted, mark string) error {
 	made.Moved, made.Refused, made.Commit = nil, nil, ""
 	below, err := git.Prefix(ctx, dir)
 	if err != nil {
@@ -180,7 +184,7 @@ func (o RatchetOptions) commit(ctx context.Context, dir, tip string, report *res
 	if len(made.Moved) == 0 {
 		return nil
 	}
-	made.Commit, err = bench.Commit(ctx, filepath.Join(below, ratchet.Folder), o.message(report, made, " [skip ci]"))
+	made.Commit, err = bench.Commit(ctx, filepath.Join(below, ratchet.Folder), o.message(report, made, mark))
 	return err
 }
 

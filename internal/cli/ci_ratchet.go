@@ -85,6 +85,9 @@ func runCIRatchet(ctx context.Context, e *env, opts *ciRatchetOptions) error {
 		fmt.Fprintln(e.stdout, "the baseline stays: nothing became provably faster")
 	case got.Pull != nil:
 		fmt.Fprintf(e.stdout, "%s is protected: pull request %d, %s\n", made.Branch, got.Pull.Number, term.Plain(got.Pull.URL))
+		if made.Forge.Kind == forge.GitHub && made.Forge.App == nil {
+			e.warn("no check starts on this pull request if a job's own token opened it: let an App open it (PAWL_APP_ID and PAWL_APP_KEY)")
+		}
 	case made.DryRun:
 		fmt.Fprintf(e.stdout, "commit %.12s would be pushed to %s\n", got.Commit, got.Branch)
 	default:

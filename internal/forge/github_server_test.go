@@ -221,6 +221,12 @@ func (s *githubServer) act(w http.ResponseWriter, r *http.Request, o *forgetest.
 			}
 		}
 		return http.StatusOK, s.page(w, r, simple)
+	case "POST /pulls":
+		s.addPull(s.id(), "o/r", headSHA)
+		p := s.pulls[len(s.pulls)-1]
+		p["title"], p["body"] = body["title"], body["body"]
+		p["head"].(map[string]any)["ref"], p["base"].(map[string]any)["ref"] = body["head"], body["base"]
+		return http.StatusCreated, p
 	case "GET /pulls/{pull_number}":
 		if s.pushed != nil {
 			s.pushed()

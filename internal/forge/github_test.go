@@ -249,6 +249,34 @@ func TestPulls(t *testing.T) {
 	}
 }
 
+// A pull request is opened once: not if there is one, and not again if the reply is lost.
+func TestOpen(t *testing.T) {
+	s := newGitHubServer(t)
+	s.pulls = nil
+	proposal := Proposal{Title: "perf: ratchet baseline forward", Text: "moved", Head: "pawl/ratchet-0123456", Base: "main", SHA: headSHA}
+	s.faults = []fault{{"POST /repos/o/r/pulls", true, answer(502, "")}}
+	pull, err := s.forge().Open(t.Context(), proposal)
+	if err != nil || pull == nil || pull.Base != "main" || pull.Head.SHA != headSHA || len(s.pulls) != 1 {
+		t.Fatalf("%+v, %v, %d pull requests", pull, err, len(s.pulls))
+	}
+	if p := s.pulls[0]; p["title"] != proposal.Title || p["body"] != "moved" {
+		t.Errorf("opened %v %v", p["title"], p["body"])
+	}
+	again, err := s.forge().Open(t.Context(), proposal)
+	if err != nil || again == nil || again.Number != pull.Number || len(s.pulls) != 1 {
+		t.Errorf("the second time: %+v, %v, %d pull requests", again, err, len(s.pulls))
+	}
+	proposal.Base = "next" // the same commit for another branch is another pull request
+	if other, err := s.forge().Open(t.Context(), proposal); err != nil || other == nil || other.Base != "next" || len(s.pulls) != 2 {
+		t.Errorf("for another branch: %+v, %v, %d pull requests", other, err, len(s.pulls))
+	}
+	proposal.Base = "last"
+	s.faults = []fault{{"POST /repos/o/r/pulls", false, answer(403, `{"message":"GitHub Actions is not permitted to create or approve pull requests."}`)}}
+	if _, err := s.forge().Open(t.Context(), proposal); err == nil || !strings.Contains(err.Error(), "not permitted to create") {
+		t.Errorf("a forge that refuses: %v", err)
+	}
+}
+
 func TestFiles(t *testing.T) {
 	s := newGitHubServer(t)
 	s.pageSize = 2
