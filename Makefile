@@ -117,9 +117,9 @@ selftest: SHORT =
 selftest: build ## all of the corpus of cheats and honest kernels, of which the tests leave some out
 	$(call step,selftest,PAWL_SELFTEST=all PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 30m -v -run '^TestSelftest$$' ./test/system)
 
-forge: build ## the workflows of pawl ci init under actionlint, zizmor, act and gitlab-ci-local; installs them first
+forge: build ## the workflows of pawl ci init under actionlint, zizmor, act, gitlab-ci-local and a real Gitea; installs them first
 	@tools/setup cc git unzip zip jq python3 npm rsync
-	$(call step,forge,PAWL_FORGE="$$(GO='$(GO)' tools/forge)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 15m ./test/forge)
+	$(call step,forge,PAWL_FORGE="$$(GO='$(GO)' tools/forge)" PAWL_GITEA="$$(GO='$(GO)' tools/gitea)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 15m ./test/forge)
 
 soak: build ## the whole demo, and cells at work for hours: what pawl holds stays flat, and nobody honest is accused
 	$(if $(filter .,$(SOAK)),$(call step,demo,PAWL_SLOW=1 PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 10m -run 'Scripts/demo$$' ./test/script))

@@ -45,11 +45,9 @@ var pins = map[string]map[string]string{
 		"Checkout": "actions/checkout@8e8c483db84b4bee98b60c0593521ed34d9990e8 # v6.0.1",
 		"Upload":   "actions/upload-artifact@b7c566a772e6b6bfb58ed0dc250532a479d7789f # v6.0.0",
 	},
-	// Gitea's runners have Node 20, and Gitea takes artifacts in the form of v3.
+	// Gitea's runners have Node 20.
 	"gitea": {
 		"Checkout": "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2",
-		"Upload":   "actions/upload-artifact@ff15f0306b3f739f7b6fd43fb5d26cd321bd4de5 # v3.2.1",
-		"Download": "actions/download-artifact@9bc31d5ccc31df68ecc42ccf4149144866c47d8a # v3.0.2",
 	},
 }
 

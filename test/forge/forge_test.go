@@ -181,7 +181,7 @@ func TestWorkflowsPassLinters(t *testing.T) {
 			t.Fatal(gitea, err)
 		}
 		command(t, dir, filepath.Join(folder, "actionlint"), gitea...)
-		out := command(t, dir, filepath.Join(folder, "zizmor/bin/zizmor"), "--offline", "--persona=regular", ".github", ".gitea")
+		out := command(t, dir, filepath.Join(folder, "zizmor/bin/zizmor"), append([]string{"--offline", "--persona=regular", ".github"}, gitea...)...) // it finds no files in .gitea itself
 		if !strings.Contains(out, "No findings") && !strings.Contains(out, "0 high") {
 			t.Errorf("zizmor:\n%s", out)
 		}
