@@ -190,7 +190,7 @@ func TestWorkflowsPassLinters(t *testing.T) {
 }
 
 // TestPullRequest: a slower kernel fails, its report is kept, and the report workflow posts it by the
-// lane and the commit that the event names.
+// trust and the commit that the event names.
 func TestPullRequest(t *testing.T) {
 	s := newStage(t, "gpu")
 	slower := s.branch("slower", "scale.c", strings.Replace(kernel, "REPEAT", "20", 1))
@@ -201,13 +201,13 @@ func TestPullRequest(t *testing.T) {
 	if names := command(t, s.artifacts, "unzip", "-Z1", "pawl-report.zip"); !strings.Contains(names, "report.json") || !strings.Contains(names, "report.html") {
 		t.Errorf("the artifact holds %s", names)
 	}
-	for repo, lane := range map[string]string{"owner/kernels": "own", "stranger/kernels": "claimed"} {
+	for repo, trust := range map[string]string{"owner/kernels": "own", "stranger/kernels": "claimed"} {
 		_ = os.Remove(filepath.Join(s.dir, "calls"))
 		if log, ok := s.play("pawl-report.yml", "workflow_run", finished(slower, repo, ".github/workflows/pawl.yml")); !ok {
 			t.Fatalf("report:\n%s", log)
 		}
 		call := s.read("calls")
-		if !strings.HasPrefix(call, "ci post --forge github --repo owner/kernels --sha "+slower+" --report ") || !strings.HasSuffix(call, "/report.json --lane "+lane+"\n") {
+		if !strings.HasPrefix(call, "ci post --forge github --repo owner/kernels --sha "+slower+" --report ") || !strings.HasSuffix(call, "/report.zip --trust "+trust+" --strict\n") {
 			t.Errorf("%s: called %q", repo, call)
 		}
 	}
@@ -273,7 +273,7 @@ func TestStrangers(t *testing.T) {
 	}
 	write(t, filepath.Join(s.dir, "head"), sha)
 	log, ok := s.play("pawl-strangers.yml", "issue_comment", comment("/pawl check "+sha, "maintainer"))
-	if call := s.read("calls"); !ok || !strings.Contains(call, "--sha "+sha+" ") || !strings.HasSuffix(call, "--lane approved\n") {
+	if call := s.read("calls"); !ok || !strings.Contains(call, "--sha "+sha+" ") || !strings.HasSuffix(call, "--trust approved --strict\n") {
 		t.Errorf("called %q\n%s", call, log)
 	}
 	report := command(t, s.artifacts, "unzip", "-p", "pawl-report.zip", "report.json")
