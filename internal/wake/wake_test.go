@@ -347,10 +347,10 @@ func TestStartFails(t *testing.T) {
 
 // A start command that does not end is ended, with what it started.
 func TestStartHangs(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.Machines[0].Register.Duration = 100 * time.Millisecond })
+	r := newRig(t, func(c *Config) { c.Machines[0].Register.Duration = 3 * time.Second })
 	r.write("start", "#!/bin/sh\necho \"start $PAWL_MACHINE x\" >> \"$WAKE_TEST/calls\"\nsleep 1000 & echo $! > \"$WAKE_TEST/child\"\nwait\n")
 	r.api.Queue(1, "ada", "gpu")
-	if err := r.w.Once(t.Context()); err == nil || !strings.Contains(err.Error(), "no end within 100ms") {
+	if err := r.w.Once(t.Context()); err == nil || !strings.Contains(err.Error(), "no end within 3s") {
 		t.Fatal(err)
 	}
 	r.expect("start gpu-1, stop gpu-1")
