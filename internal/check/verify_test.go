@@ -316,25 +316,26 @@ func TestForkMovesNothing(t *testing.T) {
 	}
 }
 
-// A fault that ends a cell at one problem does not affect the next problem. The candidate may crash
-// at a neighbouring size, and the oracle may have no answer there.
+// A fault that ends a cell at one problem does not affect the next problem. A candidate may crash at
+// a neighbouring size if its base does, and the oracle may have no answer there.
 func TestCellsThatEndInAnExamination(t *testing.T) {
 	two := "configs: {c: {N: 64}, d: {N: 128}}\n"
 	for name, tc := range map[string]struct {
-		candidate, ref puppet.Script
-		unjudged       string // config that has no answer
+		base, candidate, ref puppet.Script
+		unjudged             string // config that has no answer
 	}{
-		"the candidate, at a neighbour": {candidate: puppet.Script{Micros: 400, Crash: "produce", Only: 65}, ref: puppet.Script{Micros: 1}},
+		"both versions, at a neighbour": {base: puppet.Script{Crash: "produce", Only: 65}, candidate: puppet.Script{Micros: 400, Crash: "produce", Only: 65}, ref: puppet.Script{Micros: 1}},
 		"the oracle, at a neighbour":    {candidate: puppet.Script{Micros: 400}, ref: puppet.Script{Micros: 1, Crash: "produce", Only: 65}},
 		"the oracle, at a config":       {candidate: puppet.Script{Micros: 400}, ref: puppet.Script{Micros: 1, Crash: "produce", Only: 64}, unjudged: "k/c"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name != "the candidate, at a neighbour" {
+			if testing.Short() && name != "both versions, at a neighbour" {
 				t.Skip("long: run by make long")
 			}
 			p := newProject(t)
 			p.spec(two, strings.Replace(entry("k"), "{elementwise: in}", "{kernel: ref}", 1), withoutOracle("ref"))
-			p.script("k", puppet.Script{Micros: 500})
+			tc.base.Micros = 500
+			p.script("k", tc.base)
 			p.script("ref", tc.ref)
 			p.commit("base")
 			p.script("k", tc.candidate)
