@@ -85,7 +85,7 @@ fmt: $(LINT) ## format the sources as lint wants them
 # have it where they are about goroutines.
 ALONE := calibrate check demo fuzz measure report report/render report/view selftest spec trial verify worker/cell/python
 FEW := $(if $(SHORT),build ratchet)
-SIMULATIONS := ^TestFamilyLevel$$
+SIMULATIONS := ^Test(FamilyLevel|RulesOnRealRounds|OperatingCurveOnRealRounds|UnpairedFalseAlarms|PairMeansOnRecordedBlocks|CoverageOnRealRounds|ClustersFalseAlarms|StoppingOnWidth|BootstrapMedianCoverage|MedianCICoverage|ClosedForm)$$
 SHARED := ^(TestPoolShares|TestExamineAll$(if $(SHORT),|TestBuildersShareACache|TestDoneHoldsNoCompilerBack|TestOrderDuplicatesAndFailures|TestKilledCompiler|TestConcurrentUpdates))
 
 # Lint has vetted them; without paths in them, builds of another clone serve this one; without tables for
@@ -101,7 +101,7 @@ unit: ## the tests beside the code, with the race detector
 		$(RACE) -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
 		$(RACE) -run '$(SHARED)' ./internal/check ./internal/fuzz $(FEW:%=./internal/%) && \
 		$(if $(FEW),$(TEST) -skip '$(SHARED)' $(FEW:%=./internal/%) &&) \
-		tools/in-memory $(TEST) -timeout 8m -skip '$(SHARED)' $(ALONE:%=./internal/%) && $(TEST) -run '$(SIMULATIONS)' ./internal/judge && \
+		tools/in-memory $(TEST) -timeout 8m -skip '$(SHARED)' $(ALONE:%=./internal/%) && $(TEST) -run '$(SIMULATIONS)' ./internal/judge ./internal/stat ./internal/compare && \
 		CGO_ENABLED=0 $(GO) test -C tools/dist -vet=off -trimpath .)
 
 # So many tests of the shipped binary run beside each other: each starts many processes.

@@ -15,6 +15,9 @@ import (
 
 // A header that appears, or goes, where the compiler looks for one is noticed.
 func TestNewHeader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; test/script/testdata/check_header.txt has new headers")
+	}
 	const asks = "#if __has_include(NAME)\n#include NAME\n#else\n#define R 1\n#endif\nvoid run(float *x, long n) { *x = R; }\n"
 	const uses = "#include NAME\nvoid run(float *x, long n) { *x = R; }\n"
 	source := func(text, name string) string { return strings.ReplaceAll(text, "NAME", name) }

@@ -79,6 +79,9 @@ func TestVersionsKeepApart(t *testing.T) {
 	t.Setenv("LC_ALL", "C")
 	for name, lead := range waysOut {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "-isystem" || name == "C_INCLUDE_PATH" || name == "CC") {
+				t.Skip("long: run by make long")
+			}
 			own, base := versions(t)
 			for _, p := range []*project{own, base} {
 				p.flags("")

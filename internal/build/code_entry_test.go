@@ -117,6 +117,9 @@ func compilers(t *testing.T) map[string]func(t *testing.T, source string) []byte
 	found := map[string]func(t *testing.T, source string) []byte{}
 	for _, toolkit := range cubintest.Toolkits(t) {
 		for _, arch := range toolkit.Architectures(t) {
+			if testing.Short() && len(found) > 0 && toolkit.Name == cubintest.Toolkits(t)[0].Name { // one of the oldest, all of the newest
+				continue
+			}
 			found[toolkit.Name+" "+arch] = func(t *testing.T, source string) []byte { return toolkit.Compile(t, arch, source) }
 		}
 	}
@@ -212,6 +215,9 @@ func flipNeighbours(t *testing.T, image []byte) {
 
 // What .nv.info says about a function counts for the kernels that run it.
 func TestToolkitsEntryRecords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestToolkitsEntrySections reads such records")
+	}
 	t.Parallel()
 	for _, toolkit := range cubintest.Toolkits(t) {
 		for _, arch := range toolkit.Architectures(t) {
@@ -283,6 +289,9 @@ func TestToolkitsEntrySymbols(t *testing.T) {
 
 // Other kinds of kernels are told apart too. NVRTC 12.0 crashes on some of these.
 func TestToolkitsEntryKinds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestToolkitsEntrySections reads such entries")
+	}
 	t.Parallel()
 	const source = `struct base { __device__ virtual float f(float x) { return x; } };
 struct derived : base { __device__ float f(float x) override { return x * 3; } };

@@ -11,6 +11,9 @@ import (
 
 // Whatever goes into an artifact, another one of it makes another key.
 func TestUnlistedInputsCount(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestNamedFilesThatNothingLists shows it too")
+	}
 	needsFence(t)
 	const rounds = "void run(float *x, long n) { for (long r = 0; r < ROUNDS; r++) for (long i = 0; i < n; i++) x[i] = x[i] * 0.5f + 1; }\n"
 	wrapper := func(t *testing.T, text string) (path string) {

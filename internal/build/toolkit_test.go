@@ -35,6 +35,9 @@ func newToolkitBuilder(t *testing.T, toolkit cubintest.Toolkit, arch string) *Bu
 
 // The examples compile with every CUDA, and what pawl reads in their cubins is there.
 func TestToolkitsExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestToolkitsEntries compiles by the same toolkits")
+	}
 	s, err := spec.Load("../../examples/cuda/pawl.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -36,6 +36,9 @@ func (p *project) doubles(entries ...string) {
 // Where the base's oracle cannot be asked about the change's arguments, the change's own is asked,
 // and the report says so. But a change does not become the baseline by its own oracle.
 func TestOwnOracleOfOtherArguments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; test/script/testdata/check_oracle.txt has another name")
+	}
 	for name, tc := range map[string]struct {
 		before, after []string
 		why           string
@@ -171,6 +174,9 @@ func TestOtherOracles(t *testing.T) {
 
 // Right answers, too, say which tolerance they were held against, if it is not the change's.
 func TestToleranceOfTheBase(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestOtherOracles has a wide tolerance")
+	}
 	p := newProject(t)
 	p.kernel("k", 100)
 	p.spec("", entry("k", "tolerance: {atol: 0.5, rtol: 0}"))

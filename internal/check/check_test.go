@@ -134,6 +134,9 @@ func TestSlowTailMovesNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && test.between > 0 {
+				t.Skip("long: run by make long")
+			}
 			p := newBaselined(t)
 			before := p.stored()
 			if test.between > 0 {
@@ -156,6 +159,9 @@ func TestSlowTailMovesNothing(t *testing.T) {
 
 // A change is judged by the gate that was there before it, to the tenth of a percent.
 func TestGateIsTheBases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; test/script/testdata/check_sides.txt has a looser gate")
+	}
 	t.Parallel()
 	for name, test := range map[string]struct {
 		micros float64
@@ -265,6 +271,9 @@ func TestOtherBases(t *testing.T) {
 
 // A baseline whose commit is gone: the base still decides; without one nothing does.
 func TestCommitThatIsGone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestAcceptOfBestKnownWhoseCommitIsGone has such a commit")
+	}
 	p := newBaselined(t)
 	gone := p.stored().Commit
 	p.squash()
@@ -322,6 +331,9 @@ func TestFaultyVersions(t *testing.T) {
 	t.Parallel()
 	for name, candidate := range map[string]bool{"candidate": true, "base": false} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && !candidate {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.spec("configs: {small: {N: 64}, faulty: {N: 128}, large: {N: 256}}\n")
 			good, bad := puppet.Script{Micros: 500}, puppet.Script{Micros: 500, Crash: "sample", After: 30, Only: 128}
@@ -357,6 +369,9 @@ func TestFaultyVersions(t *testing.T) {
 
 // One failing opponent does not save a change from the other: the remaining one plays on.
 func TestFaultyVersionsInTrios(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestFaultyVersions has a version that fails, TestInterruptedWithoutTheBest plays on without one")
+	}
 	t.Parallel()
 	crashes := func(micros float64) puppet.Script {
 		return puppet.Script{Micros: micros, Crash: "sample", After: 30, Only: 128}
@@ -411,6 +426,9 @@ func TestFaultyVersionsInTrios(t *testing.T) {
 
 // A best-known version that cannot be loaded concerns every config.
 func TestBestThatCannotBeLoaded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestInterruptedWithoutTheBest plays without the best-known version")
+	}
 	p := newProject(t)
 	p.spec("configs: {one: {N: 64}, two: {N: 128}}\n")
 	p.script("k", puppet.Script{Micros: 500, Crash: "load"})

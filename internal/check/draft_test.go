@@ -44,6 +44,9 @@ func TestDraftOfTheBaseJudgesNothing(t *testing.T) {
 }
 
 func TestFinishedKernelsOfADraftJudge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestDraftOfAConfig plays what is finished")
+	}
 	p := newProject(t)
 	p.spec("gate: {regression: 50%} # TODO: decide\n", entry("k"), guessed("other"), entry("third", "configs: {c: {N: 32}} # TODO: sizes"))
 	p.kernel("other", 500)

@@ -112,6 +112,9 @@ func TestBaselineThatCannotBeWritten(t *testing.T) {
 
 // A ratchet whose best-known version is gone says so, and how to go on.
 func TestRatchetThatIsStuck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; test/script/testdata/check_git.txt has one")
+	}
 	p := newBaselined(t)
 	p.kernel("k", 510)
 	p.commit("slower")

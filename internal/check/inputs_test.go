@@ -33,6 +33,9 @@ const plainInput = "{name: in, dtype: f32, shape: [N]}"
 // All versions play on the same data for arguments of the same name: the base's or, where there is
 // none, the change's.
 func TestAllPlayOnTheSameData(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestDataOfTheBase shows it too")
+	}
 	t.Parallel()
 	early, late, own := "{name: in, dtype: f32, shape: [N], init: {uniform: [0, 0.1]}}", "{name: in, dtype: f32, shape: [N], init: {uniform: [0.9, 1]}}",
 		"{name: in, dtype: f32, shape: [N], init: {constant: 3}}"

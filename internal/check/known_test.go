@@ -42,6 +42,9 @@ func acceptElsewhere(f *ratchet.File, c ratchet.Candidate) error {
 // The baseline also moves when its version now has different code: made by another compiler, or
 // with other values.
 func TestBaselineMovesWhenItsVersionIsOtherCodeNow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestAcceptedForOtherValues has other values")
+	}
 	t.Parallel()
 	for name, setup := range map[string]func(*project){
 		"another compiler": func(p *project) { p.elsewhere(moveElsewhere) },
@@ -104,6 +107,9 @@ func TestClassIsTheBases(t *testing.T) {
 
 // A config that only the base has is judged, and nobody makes a baseline of it.
 func TestDroppedConfigsAreNotStored(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestConfigsAreTheBases drops one")
+	}
 	t.Parallel()
 	for name, before := range map[string]bool{"it has a baseline": true, "it has none": false} {
 		t.Run(name, func(t *testing.T) {
@@ -153,6 +159,9 @@ func TestDroppedConfigsAreNotStored(t *testing.T) {
 // A slowdown that was accepted with another compiler's code is accepted: the entry's commit, built
 // here, gives the same code.
 func TestAcceptedWithAnotherCompiler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestAcceptedVersionIsFetchedWhereItIsNeeded builds that version")
+	}
 	t.Parallel()
 	for name, test := range map[string]struct {
 		after    func(*project)
@@ -215,6 +224,9 @@ func TestAcceptedForOtherValues(t *testing.T) {
 
 // Times of different problems are not compared, and a ratchet that can no longer move says so.
 func TestIncomparableBaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestOtherSizesAreNotCompared shows it too")
+	}
 	t.Parallel()
 	for name, n := range map[string]string{"the same problem": "64", "another": "640"} {
 		t.Run(name, func(t *testing.T) {

@@ -54,6 +54,9 @@ func (p *project) clone(options ...string) *project {
 // A transient failure is no reason to bind the baseline to another commit; only the loss of the old
 // one is.
 func TestWhatMayPassBindsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestLostVersions tells which versions are lost")
+	}
 	t.Parallel()
 	for name, test := range map[string]struct {
 		setup func(t *testing.T, origin, clone *project)
@@ -101,6 +104,9 @@ func TestWhatMayPassBindsNothing(t *testing.T) {
 // The best-known version itself, faster than its base, is not told that it cannot be shown to be
 // faster than the best-known one.
 func TestBestKnownWhoseCommitCannotBeAskedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestLostVersions tells which versions are lost")
+	}
 	p := merged(t, false)
 	p.kernel("k", 600)
 	p.commit("slower")

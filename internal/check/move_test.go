@@ -82,6 +82,9 @@ func TestBestKnownIsBoundToAnotherCommit(t *testing.T) {
 // After a squash merge nothing changes any more; the version is bound to the new commit all the
 // same.
 func TestUnchangedBestKnownIsBoundToAnotherCommit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestBestKnownThatIsNotBound has one")
+	}
 	p := newBaselined(t)
 	p.squash()
 	p.replace("k.c", "void", "/* why */ void")
@@ -204,6 +207,9 @@ func TestTooFewTimedSamples(t *testing.T) {
 
 // A kernel that is the oracle of another is expected to have none, and no baseline.
 func TestOracleKernelsRaiseNoDoubt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestOtherOracles has a kernel that answers")
+	}
 	for name, tc := range map[string]struct {
 		kernel string
 		doubts bool

@@ -92,6 +92,9 @@ func TestWrongBeside(t *testing.T) {
 		"the base is not for that size": {base: puppet.Script{Micros: 500}, kernel: entry("k", "requires: [N % 2 == 0]"), change: wrong, verdict: result.Improvement, findings: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "the base is right" && name != "the base is wrong" && name != "it ends there, no oracle" && name != "the base is not for that size" {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			if tc.kernel != "" {
 				p.spec("", tc.kernel)

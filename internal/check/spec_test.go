@@ -247,6 +247,9 @@ func TestDamagedBaselines(t *testing.T) {
 
 // A kernel that nobody has changed becomes the first baseline too.
 func TestFirstBaselineOfAnOldProject(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestFirstBaseline shows it too")
+	}
 	p := newProject(t)
 	p.commit("other work")
 	if row := rowOf(t, p.check(), "k/c"); row.Verdict != result.Unchanged || row.Timing != nil || row.Moved != nil {

@@ -27,6 +27,9 @@ func TestUnsteadyBase(t *testing.T) {
 		"wrong beside other bits":  {base: "bits", change: "always"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "both race" || name == "the change does not race" || name == "the change's bits") {
+				t.Skip("long: run by make long")
+			}
 			p := newProject(t)
 			p.spec("", withoutOracle("k"))
 			p.script("k", puppet.Script{Micros: 500, Wrong: tc.base})

@@ -110,6 +110,9 @@ func TestRightAnswersAsBefore(t *testing.T) {
 // A neighbouring size that is slow whenever it is timed is a cliff; one that was slow
 // once, while the machine was busy, is none.
 func TestCliffs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestOracleUnderOtherVariables times a neighbour, internal/verify judges cliffs")
+	}
 	for slow, found := range map[int]bool{0: false, 5: false, 15: false, 1000: true} {
 		t.Run(fmt.Sprint(slow), func(t *testing.T) {
 			if testing.Short() && slow != 15 && !found {
@@ -191,6 +194,9 @@ func TestNotDeterministic(t *testing.T) {
 // Without an oracle the base's answers count, and the report says so; a first baseline then needs a
 // reason.
 func TestNoOracle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestOracleThatTheBaseLacks judges without one")
+	}
 	p := newProject(t)
 	p.spec("", withoutOracle("k"))
 	p.commit("no oracle")

@@ -74,6 +74,9 @@ func TestRulesOnRealRounds(t *testing.T) {
 	r := rounds.Read(t)
 
 	for name, list := range map[string][]rounds.Series{"attention, small": r.Small, "attention, big": r.Big, "copy": r.CopyA} {
+		if testing.Short() && name != "copy" {
+			continue
+		}
 		var medians []float64
 		for _, s := range list {
 			medians = append(medians, stat.Median(s.MS))

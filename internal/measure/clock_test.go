@@ -281,6 +281,9 @@ func TestUnevenIsNotForged(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "a lie" {
+				t.Skip("long: run by make long")
+			}
 			t.Parallel()
 			opts := quickly()
 			opts.MinSamples = 200

@@ -150,6 +150,9 @@ func TestSidesInCellsOfTheirOwnTakeTurns(t *testing.T) {
 	t.Parallel()
 	for kind, nanos := range map[string][]int64{spec.CellHost: {200_000, 240_000}, spec.CellCUDA: {200_000, 240_000, 300_000}} {
 		t.Run(kind, func(t *testing.T) {
+			if testing.Short() && kind == spec.CellHost {
+				t.Skip("long: run by make long")
+			}
 			t.Parallel()
 			host := newStage(t, func(int, int) puppet.Script { return puppet.Script{Slow: 7} })
 			m := newMatch(kind, "m", nanos...)
@@ -335,6 +338,9 @@ func TestTheSideThatFailsIsBlamed(t *testing.T) {
 		"opponent, shared cell, turns":  {true, puppet.Script{Crash: "sample", After: 14, Only: 3_000_000}, 1, "measure"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "opponent, own cell, measure" || name == "candidate, shared cell, warm-up" || name == "opponent, shared cell, turns") {
+				t.Skip("long: run by make long")
+			}
 			t.Parallel()
 			host := newStage(t, func(_, side int) puppet.Script {
 				if side == test.side {
@@ -448,7 +454,11 @@ func TestCoresOfBothSides(t *testing.T) {
 	if len(machine.Usable()) < 2 {
 		t.Skip("there is one core")
 	}
-	for _, threads := range [][2]int{{1, 2}, {2, 1}, {2, 2}, {1, 1}} {
+	cases := [][2]int{{1, 2}, {2, 1}, {2, 2}, {1, 1}}
+	if testing.Short() {
+		cases = cases[:2]
+	}
+	for _, threads := range cases {
 		host := newStage(t, func(int, int) puppet.Script { return puppet.Script{} })
 		m := newMatch(spec.CellHost, "m", 200_000, 200_000)
 		for side := range threads {

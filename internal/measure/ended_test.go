@@ -24,6 +24,9 @@ func TestCellsThatEnd(t *testing.T) {
 		"one whose clock is doubted": {puppet.Script{Micros: 1000, Spin: 60}, spec.CellHost, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "a processor's" {
+				t.Skip("long: run by make long")
+			}
 			t.Parallel()
 			opts := quickly()
 			opts.MinSamples, opts.MaxSamples, opts.Keep = 20, 20, true

@@ -55,6 +55,9 @@ func TestTurnsWithoutSomebody(t *testing.T) {
 		"everybody":                 {[]puppet.Script{atOnce, atOnce}, []bool{true, true}, []float64{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "the first of three" || name == "the first while preparing" || name == "a rival is rejected") {
+				t.Skip("long: run by make long")
+			}
 			t.Parallel()
 			timings, ratios, errs := inTurns(t, quickly(), test.scripts...)
 			for i, want := range test.failed {
@@ -95,6 +98,9 @@ func TestTurnsStopAtTheMostSamples(t *testing.T) {
 		"sustained, too few":      {[]puppet.Script{quick, quick}, 1, 2, true, stretchLeast},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "many" || name == "a slow first") {
+				t.Skip("long: run by make long")
+			}
 			t.Parallel()
 			opts := quickly()
 			opts.Budget, opts.HalfWidth = time.Hour, -1 // neither ends it

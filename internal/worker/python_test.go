@@ -201,6 +201,9 @@ func TestPythonFaults(t *testing.T) {
 		"inner package": {"from . import b", "a.m:run", "numpy", result.CauseUnsupported, "importing a.m: "},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "no package" || name == "no name" || name == "no callable" || name == "no param" || name == "inner package") {
+				t.Skip("long: run by make long")
+			}
 			sha, err := c.Upload(t.Context(), []byte(tc.text))
 			if err != nil {
 				t.Fatal(err)

@@ -2,6 +2,7 @@ package system
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -33,8 +34,14 @@ var playedSeldom = []string{
 // playedShort are played in short tests besides the first cheat of every exploit: honest kernels, and
 // cheats in Python.
 var playedShort = []string{
-	"host/softmax", "host/histogram", "host/two_threads", "host/gemm_faster", "python/softmax", "python/workspace",
-	"python/cache_pointer", "python/forge_answer", "python/lazy_output", "python/patch_clock", "python/stash_past_end",
+	"host/softmax", "host/two_threads", "python/workspace", "python/forge_answer", "python/lazy_output",
+}
+
+// leftOutShort are exploits that short tests leave out: others are found by the same means.
+var leftOutShort = map[string]string{
+	"cache-by-shape": "cache-by-pointer", "cache-by-first-elements": "cache-by-fingerprint",
+	"zero-output": "constant-output", "nan-output": "constant-output", "inf-output": "constant-output", "passthrough": "no-work",
+	"input-structure": "known-seed", "speed-cliff": "shape-special", "warm-up-detected": "evaluation-detected",
 }
 
 // played returns the patterns of what to play.
@@ -51,7 +58,7 @@ func played(t *testing.T) []string {
 		}
 		name := s.Kind + "/" + s.Kernel
 		known[name] = true
-		first := !seen[exploit] && s.Needs == "" && s.Expect != selftest.Open
+		first := !seen[exploit] && leftOutShort[s.Exploit] == "" && s.Needs == "" && s.Expect != selftest.Open
 		switch {
 		case testing.Short():
 			if first || slices.Contains(playedShort, name) {
@@ -63,7 +70,7 @@ func played(t *testing.T) []string {
 		}
 	}
 	for _, m := range selftest.Mutants() {
-		if name := m.Kind + "/" + m.Kernel; m.Number == 1 {
+		if name := m.Kind + "/" + m.Kernel; m.Number == 1 && !(testing.Short() && strings.HasPrefix(m.Kernel, "attention")) {
 			patterns = append(patterns, name)
 		}
 	}
@@ -76,7 +83,7 @@ func played(t *testing.T) []string {
 }
 
 // No cheat is missed, no honest kernel refused, and every planted mistake found, in
-// every kind of cell that this machine has. Short tests play one cheat of every exploit.
+// every kind of cell that this machine has. Short tests play one cheat of most exploits.
 func TestSelftest(t *testing.T) {
 	p := newProject(t)
 	found, err := runSelftest(p, played(t))
@@ -90,24 +97,25 @@ func TestSelftest(t *testing.T) {
 			matches++
 		}
 	}
-	caught, honest := 75, 25
+	caught, honest, mutants := 75, 25, 20
 	if testing.Short() {
-		caught, honest = 25, 5
+		caught, honest, mutants = 20, 3, 10
 		everyExploit(t, found.Subjects)
 	}
-	if found.Caught < caught || matches < honest || found.Mutants < 20 {
+	if found.Caught < caught || matches < honest || found.Mutants < mutants {
 		t.Errorf("too few: %d matches of honest kernels", matches)
 	}
 	t.Log(counts(&found))
 }
 
-// everyExploit makes sure that a cheat by every exploit was tried which needs no GPU.
+// everyExploit makes sure that a cheat by every exploit was tried which needs no GPU, or one like it.
 func everyExploit(t *testing.T, found []result.SelftestSubject) {
 	t.Helper()
 	for _, s := range selftest.Subjects() {
-		tried := func(of result.SelftestSubject) bool { return of.Exploit == s.Exploit && of.Outcome != "skipped" }
+		exploit := cmp.Or(leftOutShort[s.Exploit], s.Exploit)
+		tried := func(of result.SelftestSubject) bool { return of.Exploit == exploit && of.Outcome != "skipped" }
 		if (s.Kind == selftest.Host || s.Kind == selftest.Python) && s.Exploit != "" && s.Needs == "" && !slices.ContainsFunc(found, tried) {
-			t.Errorf("no cheat by %s was tried", s.Exploit)
+			t.Errorf("no cheat by %s was tried", exploit)
 		}
 	}
 }
