@@ -140,6 +140,7 @@ func follow(t *testing.T, path string) {
 		}
 		if testing.Short() {
 			s.command = strings.Replace(s.command, "--budget 2s", "--budget 300ms", 1)
+			s.command = strings.Replace(s.command, "pawl bench", "pawl bench --budget 100ms", 1)
 		}
 		fmt.Fprintf(&script, "%s\necho \"%s\"\n", s.command, end)
 	}
