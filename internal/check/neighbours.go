@@ -16,6 +16,11 @@ import (
 // besideSpan is how long the neighbours of one config are examined; one always is.
 const besideSpan = 3 * time.Second
 
+// ownFaults are those that a kernel alone can be the cause of.
+var ownFaults = []result.Cause{
+	result.CauseCrash, result.CauseExit, result.CauseLaunch, result.CauseOutput, result.CauseNoEffect, result.CauseOutOfBounds,
+}
+
 // shareNeighbours shares the neighbours of every kernel out among its rows: each row has one at
 // least, and each variable grows in one of them.
 func shareNeighbours(rows []*verified) {
@@ -101,7 +106,7 @@ func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here 
 		return nil, nil, err
 	}
 	if fault := one.Fault; fault != nil {
-		if slices.Contains([]result.Cause{result.CauseCrash, result.CauseExit, result.CauseLaunch}, fault.Cause) && c.baseIsRight(ctx, v, instances) {
+		if slices.Contains(ownFaults, fault.Cause) && c.baseIsRight(ctx, v, instances) {
 			one.Fault, one.Reason = nil, verify.Broken(here.Candidate.Instance, next, fault.Message)
 			return nil, one, fault
 		}

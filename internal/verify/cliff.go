@@ -56,7 +56,8 @@ func (b *Bench) again(ctx context.Context) (float64, error) {
 }
 
 // Neighbours returns the problems that are one larger than an instance's in one variable, as far as
-// the variant supports them.
+// the variant supports them. They take more memory, or less where a window grows, but not the same: a
+// variable that no size depends on may be anything.
 func Neighbours(in *spec.Instance) []*spec.Instance {
 	var out []*spec.Instance
 	for i, v := range in.Config.Vars {
@@ -67,7 +68,7 @@ func Neighbours(in *spec.Instance) []*spec.Instance {
 		next := *in.Config
 		next.Vars = slices.Clone(in.Config.Vars)
 		next.Vars[i].Value = formula.Int(n + 1)
-		if near, err := in.Variant.At(&next); err == nil && near.Footprint > in.Footprint && near.Footprint < 2*in.Footprint {
+		if near, err := in.Variant.At(&next); err == nil && near.Footprint != in.Footprint && near.Footprint < 2*in.Footprint && in.Footprint < 2*near.Footprint {
 			out = append(out, near)
 		}
 	}

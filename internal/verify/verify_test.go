@@ -2,6 +2,7 @@ package verify
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,4 +149,33 @@ func TestNeighbours(t *testing.T) {
 	if len(near) != 1 || near[0].Footprint <= here.Footprint || differing(here.Config, near[0].Config) != "N=65" {
 		t.Fatalf("%d neighbours", len(near))
 	}
+	s, err := spec.Parse(filepath.Join(t.TempDir(), "pawl.yaml"), []byte(window))
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err = s.Kernels[0].Default().At(s.Kernels[0].Configs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, next := range Neighbours(here) {
+		got = append(got, differing(here.Config, next.Config))
+	}
+	if !slices.Equal(got, []string{"C=1025", "K=9"}) {
+		t.Errorf("neighbours %v", got)
+	}
 }
+
+// window has an output that becomes smaller as K grows, and a variable that no size depends on.
+const window = `version: 1
+kernels:
+  k:
+    source: k.c
+    entry: k
+    args:
+      - {name: x, dtype: f32, shape: [C]}
+      - {name: y, dtype: f32, shape: [C - K + 1], role: out}
+      - {name: k, dtype: i32, value: K}
+      - {name: mode, dtype: i32, value: MODE}
+configs: {c: {C: 1024, K: 8, MODE: 9}}
+`

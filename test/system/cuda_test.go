@@ -271,6 +271,9 @@ func (p *project) commitAll() {
 
 // A whole check of kernels that read a symbol: the oracles know its data, also in timed samples.
 func TestCUDASymbols(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; TestCUDACheck checks device code, internal/worker/cell reads symbols")
+	}
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("no git")
