@@ -45,8 +45,8 @@ func (c *check) judge(ctx context.Context, group []*played) []*judged {
 // long as verifying the timed samples of that many.
 const rowsPerLook = 3
 
-// looks returns how many rows are looked at, at a time: several of device code, for which there are
-// so many examiners.
+// looks returns how many rows are looked at, at a time. Only rows of device code are looked at
+// beside each other; the number of examiners limits them.
 func looks(rows []*judged, examiners int) int {
 	if slices.ContainsFunc(rows, func(j *judged) bool { return !j.candidate.Variant.Kernel.DeviceCode() }) {
 		return 1

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/ci"
+	"pawl/internal/forge"
 	"pawl/internal/spec"
 	"pawl/internal/term"
 )
@@ -66,15 +67,20 @@ func newCIPost(e *env) *cobra.Command {
 	}, opts)
 }
 
+// forgeOf completes what flags say of a forge by what the environment knows.
+func forgeOf(said, known forge.Options) forge.Options {
+	said.Kind, said.URL, said.Repo = cmp.Or(said.Kind, known.Kind), cmp.Or(said.URL, known.URL), cmp.Or(said.Repo, known.Repo)
+	said.Token, said.App, said.Agent = known.Token, known.App, "pawl/"+version
+	return said
+}
+
 func runCIPost(ctx context.Context, e *env, opts *ciPostOptions) error {
 	known, err := ci.PostEnvironment(os.Getenv)
 	if err != nil {
 		return err
 	}
 	made := opts.PostOptions
-	made.Forge.Kind = cmp.Or(made.Forge.Kind, known.Forge.Kind)
-	made.Forge.URL, made.Forge.Repo = cmp.Or(made.Forge.URL, known.Forge.URL), cmp.Or(made.Forge.Repo, known.Forge.Repo)
-	made.Forge.Token, made.Forge.App, made.Forge.Agent = known.Forge.Token, known.Forge.App, "pawl/"+version
+	made.Forge = forgeOf(made.Forge, known.Forge)
 	if made.Head.SHA == "" || made.Head.SHA == known.Head.SHA {
 		made.Head.SHA, made.Head.Branch, made.Queue = known.Head.SHA, known.Head.Branch, known.Queue
 		made.Head.Repo = cmp.Or(made.Head.Repo, known.Head.Repo)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -60,10 +59,7 @@ func runCIRatchet(ctx context.Context, e *env, opts *ciRatchetOptions) error {
 	if err != nil {
 		return err
 	}
-	made.Forge = forge.Options{
-		Kind: cmp.Or(made.Forge.Kind, known.Forge.Kind), URL: cmp.Or(made.Forge.URL, known.Forge.URL), Repo: cmp.Or(made.Forge.Repo, known.Forge.Repo),
-		Token: known.Forge.Token, App: known.Forge.App, Agent: "pawl/" + version,
-	}
+	made.Forge = forgeOf(made.Forge, known.Forge)
 	made.Token = known.Forge.Token
 	if made.Spec = opts.file; made.Spec == "" {
 		if made.Spec, err = spec.Find("."); err != nil {

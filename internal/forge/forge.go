@@ -171,7 +171,7 @@ const (
 // Options say how a forge is reached.
 type Options struct {
 	Kind  Kind
-	URL   string // of the API; "": that of the public forge
+	URL   string // address of the API; "": the public forge
 	Repo  string // owner/name; a GitLab project may have more parts
 	Token string
 	App   *App   // GitHub: in place of the token

@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -184,15 +185,17 @@ func (g *github) self(ctx context.Context) (string, error) {
 // loginOf asks who a token belongs to.
 func loginOf(ctx context.Context, c *client) (string, error) {
 	var user struct {
-		Login string `json:"login"`
+		Login    string `json:"login"`
+		Username string `json:"username"` // GitLab's word
 	}
 	if _, err := c.call(ctx, request{method: http.MethodGet, path: "/user"}, &user); err != nil {
 		return "", err
 	}
-	if user.Login == "" {
+	login := cmp.Or(user.Login, user.Username)
+	if login == "" {
 		return "", errNoSelf
 	}
-	return user.Login, nil
+	return login, nil
 }
 
 // githubComment is a comment in GitHub's words, which Gitea uses too.

@@ -123,17 +123,9 @@ func (g *gitlab) self(ctx context.Context) (string, error) {
 	if g.login != "" {
 		return g.login, nil
 	}
-	var user struct {
-		Name string `json:"username"`
-	}
-	if _, err := g.call(ctx, request{method: http.MethodGet, path: "/user"}, &user); err != nil {
-		return "", err
-	}
-	if user.Name == "" {
-		return "", errNoSelf
-	}
-	g.login = user.Name
-	return g.login, nil
+	login, err := loginOf(ctx, g.client)
+	g.login = login
+	return login, err
 }
 
 func (g *gitlab) notes(ctx context.Context, pull int) ([]note, error) {

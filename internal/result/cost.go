@@ -17,7 +17,7 @@ type StageCost struct {
 
 // Price is what a run costs.
 type Price struct {
-	PerHour  float64 `json:"per_hour"` // of what is rented while pawl runs
+	PerHour  float64 `json:"per_hour"` // what the machine costs
 	Currency string  `json:"currency"` // three capital letters
 	Amount   float64 `json:"amount"`   // PerHour for the wall time
 }

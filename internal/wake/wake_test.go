@@ -430,8 +430,8 @@ func TestRunnerWithoutJob(t *testing.T) {
 	r.expect("start gpu-1")
 }
 
-// A machine is not stopped while it is busy, however long: neither when GitHub says so, nor when the job
-// came in the moment before.
+// A busy machine is not stopped, however long it works. It also is not stopped when its job came a
+// moment before.
 func TestBusyAtIdleTime(t *testing.T) {
 	r := newRig(t)
 	r.api.Queue(1, "ada", "gpu")
