@@ -79,11 +79,12 @@ $(LINT):
 fmt: $(LINT) ## format the sources as lint wants them
 	@$(LINT) fmt
 
-# Packages that start no goroutine, and simulations, which are arithmetic in one: the
-# race detector would only make them slow. SHARED names the tests in which lab runs check and
-# fuzz on several goroutines: they have the race detector. Short tests of the packages in FEW
-# have it where they are about goroutines.
-ALONE := calibrate check demo fuzz measure report report/render report/view selftest spec trial verify worker/cell/python
+# Packages whose code or tests start goroutines or lock something are tested with the race detector, all
+# others without it. Nor is it on for ALONE, whose tests are long and whose code starts none (make looks), for
+# simulations, which are arithmetic in one goroutine, and in short tests for most of FEW. SHARED names the tests in
+# which lab runs check and fuzz on several goroutines, and those of FEW that are about goroutines: they have it.
+GOROUTINES := ^[[:space:]]*go (func|[a-z])|\.Go\(|"sync(/atomic)?"
+ALONE := check fuzz report verify
 FEW := $(if $(SHORT),build ratchet)
 SIMULATIONS := ^Test(FamilyLevel|RulesOnRealRounds|OperatingCurveOnRealRounds|UnpairedFalseAlarms|PairMeansOnRecordedBlocks|CoverageOnRealRounds|ClustersFalseAlarms|StoppingOnWidth|BootstrapMedianCoverage|MedianCICoverage|ClosedForm)$$
 SHARED := ^(TestPoolShares|TestExamineAll$(if $(SHORT),|TestBuildersShareACache|TestDoneHoldsNoCompilerBack|TestOrderDuplicatesAndFailures|TestKilledCompiler|TestConcurrentUpdates))
@@ -94,14 +95,16 @@ TEST = $(GO) test $(SHORT) -vet=off -trimpath -ldflags='-s -w'
 RACE = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 $(TEST) -race
 
 # What waits longest is first.
-unit: ## the tests beside the code, with the race detector
+unit: ## the tests beside the code, with the race detector where there are goroutines
 	@! grep -nE '^\s*go (func|[a-z])|\.Go\(func|"sync"' $$(ls $(ALONE:%=internal/%/*.go) | grep -v _test) || { echo 'these packages run without the race detector: see ALONE in the Makefile'; false; }
-	$(call step,unit,packages=$$($(GO) list ./internal/worker/... ./... | grep -v '^pawl/test/') alone=$$(printf 'pawl/internal/%s\n' $(ALONE) $(FEW)) && \
+	$(call step,unit,raced=$$(grep -rlE --include='*.go' '$(GOROUTINES)' internal cmd tools/mutate examples | xargs -n1 dirname | sort -u | sed 's|^|pawl/|' | grep -vxF "$$(printf 'pawl/internal/%s\n' $(ALONE))") && \
+		packages=$$($(GO) list ./internal/worker/... ./... | grep -v '^pawl/test/' | grep -vxF "$$(printf 'pawl/internal/%s\n' $(FEW) none)") && \
 		export PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" && \
-		$(RACE) -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -vxF "$$alone") && \
+		$(RACE) -timeout 8m -skip '$(SIMULATIONS)' $$(printf '%s\n' "$$packages" | grep -xF "$$raced") && \
 		$(RACE) -run '$(SHARED)' ./internal/check ./internal/fuzz $(FEW:%=./internal/%) && \
 		$(if $(FEW),$(TEST) -skip '$(SHARED)' $(FEW:%=./internal/%) &&) \
-		tools/in-memory $(TEST) -timeout 8m -skip '$(SHARED)' $(ALONE:%=./internal/%) && $(TEST) -run '$(SIMULATIONS)' ./internal/judge ./internal/stat ./internal/compare && \
+		tools/in-memory $(TEST) -timeout 8m -skip '$(SHARED)' $$(printf '%s\n' "$$packages" | grep -vxF "$$raced") && \
+		$(TEST) -run '$(SIMULATIONS)' ./internal/judge ./internal/stat ./internal/compare && \
 		CGO_ENABLED=0 $(GO) test -C tools/dist -vet=off -trimpath .)
 
 # So many tests of the shipped binary run beside each other: each starts many processes.

@@ -14,6 +14,9 @@ const sample = "./testdata/sample"
 // What the tests of a package notice is killed, what they do not is listed, and what
 // is known is not tried again.
 func TestMutate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long; a mutant that loops for ever has to run out of time")
+	}
 	results := filepath.Join(t.TempDir(), "results.jsonl")
 	var out bytes.Buffer
 	if err := run(t.Context(), []string{"-count", "1000", "-results", results, sample}, &out); err != nil {
