@@ -172,14 +172,21 @@ func TestTheEstimateIsOfMostLaunches(t *testing.T) {
 			if host.shared = test.shared; test.shared {
 				kind = spec.CellCUDA
 			}
-			m := newMatch(kind, "m", 100_000, 100_000)
 			opts := brief()
 			opts.Budget = time.Second
-			Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
-			if err := m.Err(); err != nil {
-				t.Fatal(err)
+			play := func() *result.Change {
+				m := newMatch(kind, "m", 100_000, 100_000)
+				Play(t.Context(), []*Match{m}, host, 0, opts, quiet)
+				if err := m.Err(); err != nil {
+					t.Fatal(err)
+				}
+				return m.Change(1, make([]result.Role, 2), opts)
 			}
-			c := m.Change(1, make([]result.Role, 2), opts)
+			c := play()
+			if test.low > 0 && test.up > 2*test.low && c.Pairs < 200 { // on a busy machine; few pairs may miss a minority
+				opts.Budget = 10 * time.Second
+				c = play()
+			}
 			if c.Median < test.low-1e-9 || c.Median > test.up+1e-9 {
 				t.Errorf("%+.3f [%+.3f, %+.3f], want %+.3f to %+.3f", c.Median, c.Low, c.High, test.low, test.up)
 			}
