@@ -95,6 +95,9 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		return nil, err
 	}
 	defer c.lab.Close()
+	if why := c.unrecorded(); opts.Update && why != "" { // before anybody waits for the measurements
+		r.Emit(run.Event{Kind: run.Note, Text: "nothing will become the baseline: " + why})
+	}
 	rows, err := c.plan(ctx)
 	if err != nil {
 		return nil, err

@@ -158,7 +158,7 @@ func (c *check) unfit(j *judged) (why, hint string) {
 	case j.draftBest:
 		return fmt.Sprintf("the baseline names commit %s, and this kernel is still a draft in the pawl.yaml of that commit", git.Short(j.entries.counts.Commit)), anew
 	case len(c.loose) > 0:
-		return strings.Join(c.loose[:min(len(c.loose), 3)], ", ") + " not in git: the commit alone cannot be built", "git add and commit, then measure again"
+		return c.looseFiles() + ": the commit alone cannot be built", "git add and commit, then measure again"
 	case !j.bestLost && j.slowTail(c.gate) != "":
 		return j.slowTail(c.gate), "see the distribution in report.html; pawl baseline accept --reason makes it the best-known version anyway"
 	case j.bestLost && c.Fork:
@@ -175,6 +175,24 @@ func (c *check) unfit(j *judged) (why, hint string) {
 		hint = anyway
 	}
 	return why, hint
+}
+
+func (c *check) looseFiles() string {
+	return strings.Join(c.loose[:min(len(c.loose), 3)], ", ") + " not in git"
+}
+
+// unrecorded says why no commit holds the measured code, so that no row can become the baseline; "" when
+// one does.
+func (c *check) unrecorded() string {
+	switch commit := c.report.Commit; {
+	case commit == nil:
+		return "there is no commit to rebuild it from"
+	case len(c.loose) > 0:
+		return c.looseFiles() + "; git add and commit, then run this again"
+	case commit.Dirty:
+		return fmt.Sprintf("files have changed since commit %s; commit them, then run this again", git.Short(commit.SHA))
+	}
+	return ""
 }
 
 // unjudged says why no oracle has judged a row that needs one to become the baseline; "" when one
