@@ -73,8 +73,8 @@ type check struct {
 	curves    map[string]*curve.Curve // by device class, nil for classes without a calibration
 	largest   map[string]int64        // by kernel: bytes of the largest problem
 
-	total int           // rows
-	done  *atomic.Int64 // rows that are finished
+	total int           // rows to measure
+	done  *atomic.Int64 // rows that are measured
 }
 
 // Run builds, measures and judges everything selected. It returns a report whatever happens to the
@@ -108,7 +108,9 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		return c.finish(ctx, rowsOf(built)), nil
 	}
 	r.Stage("verify")
-	parties := c.parties(groupsOf(c.verify(ctx, built)))
+	examined := c.verify(ctx, built)
+	c.count(examined)
+	parties := c.parties(groupsOf(examined))
 	r.Stage("measure")
 	judged, err := c.share(ctx, parties, func(lane *check, party []*verified) []*judged {
 		return lane.decide(ctx, party)

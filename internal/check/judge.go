@@ -35,7 +35,10 @@ func (c *check) judge(ctx context.Context, group []*played) []*judged {
 	defer func() { _ = room.close(ctx) }()
 	for _, j := range out {
 		c.judgeRow(ctx, j, &room)
-		done := int(c.done.Add(1))
+		done := int(c.done.Load())
+		if j.verified.isMeasured() {
+			done = int(c.done.Add(1))
+		}
 		c.run.Emit(run.Event{Kind: run.RowDone, Row: j.candidate.Name(), Fault: j.fault, MedianS: j.timing.Median(), Done: done, Total: c.total})
 	}
 	return out

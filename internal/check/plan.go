@@ -67,7 +67,6 @@ func (c *check) plan(ctx context.Context) ([]*planned, error) {
 		}
 	}
 	c.noteRemoved()
-	c.total = len(rows)
 	return rows, nil
 }
 

@@ -94,6 +94,22 @@ func grouped[Value any](values []Value, id func(Value) string) [][]Value {
 	return out
 }
 
+// count finds out how many rows are measured, for those who wait.
+func (c *check) count(rows []*verified) {
+	c.total = 0
+	for _, v := range rows {
+		if v.isMeasured() {
+			c.total++
+		}
+	}
+}
+
+// isMeasured reports whether a row takes time to measure: nothing is left to find out about unchanged
+// code and wrong answers.
+func (v *verified) isMeasured() bool {
+	return v.fault == nil && !v.incorrect && (v.alone || len(v.playing()) > 0)
+}
+
 // play plays the matches of a group's rows, where they need one.
 func (c *check) play(ctx context.Context, group []*verified) []*played {
 	var rows []*played
@@ -236,7 +252,7 @@ func (c *check) measure(ctx context.Context, p *played) {
 	opts.OnKept = func(found []measure.Kept) { p.kept = found }
 	sides := []measure.Side{{Cell: leases[0].Cell, Instance: job.Instance, Symbols: job.Artifact.Symbols}}
 	timings, _, failed := measure.Turns(ctx, sides, opts, func(m measure.Progress) {
-		c.run.Emit(run.Event{Kind: run.Measure, Row: job.Name(), Total: c.total, Samples: m.Samples, MedianS: m.Median, HalfWidth: m.HalfWidth})
+		c.run.Emit(run.Event{Kind: run.Measure, Row: job.Name(), Done: int(c.done.Load()), Total: c.total, Samples: m.Samples, MedianS: m.Median, HalfWidth: m.HalfWidth})
 	})
 	if len(timings[0].Samples.Seconds) > 0 {
 		p.timing = timings[0]

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -13,7 +14,7 @@ const (
 	lineEvery    = 5 * time.Second
 )
 
-const barWidth = 20
+const barWidth = 12 // leaves room for a median beside it in 80 columns
 
 const clearLine = "\r\x1b[K"
 
@@ -25,7 +26,7 @@ const (
 )
 
 // Progress shows what is going on. On a terminal that is one line, drawn over
-// and over and gone at the end. Elsewhere it is whole lines: one when a stage
+// and over and gone at the end; it shows the seconds since the Progress was made. Elsewhere it is whole lines: one when a stage
 // begins, at most one every five seconds while it lasts, and its last words when
 // it ends. All methods may be called from any goroutine; Done must be called.
 type Progress struct {
@@ -38,8 +39,10 @@ type Progress struct {
 	bar   string      // live: before the text
 	shown string      // live: on the terminal now; lines: printed last
 	last  time.Time   // of the latest draw or line
+	start time.Time   // live: from which the time is counted
 	begin time.Time   // before which live draws nothing
 	timer *time.Timer // live: the redraw that is due, nil when none is
+	tick  *time.Timer // live: draws the next second, nil before the first draw
 	done  bool
 }
 
@@ -53,7 +56,8 @@ func NewProgress(w io.Writer) *Progress {
 }
 
 func newProgress(w io.Writer, mode progressMode, width func() int) *Progress {
-	return &Progress{mode: mode, w: w, width: width, begin: time.Now().Add(quietAtFirst)}
+	now := time.Now()
+	return &Progress{mode: mode, w: w, width: width, start: now, begin: now.Add(quietAtFirst)}
 }
 
 // Stage says that something new begins.
@@ -121,8 +125,10 @@ func (p *Progress) Done() {
 		return
 	}
 	p.done = true
-	if p.timer != nil {
-		p.timer.Stop()
+	for _, timer := range []*time.Timer{p.timer, p.tick} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	switch p.mode {
 	case live:
@@ -161,13 +167,39 @@ func (p *Progress) schedule() {
 func (p *Progress) draw() {
 	// The last column stays free: a cursor behind it is on the next line on some
 	// terminals.
-	text := truncate(p.bar+p.text, p.width()-1)
+	text := truncate(p.bar+p.elapsed()+p.text, p.width()-1)
 	p.last = time.Now()
+	p.await()
 	if text == p.shown {
 		return
 	}
 	p.shown = text
 	p.write(clearLine + text)
+}
+
+// await draws again when the next second is over, though nothing is set meanwhile: a line that stands
+// still looks like a program that hangs.
+func (p *Progress) await() {
+	if p.tick != nil {
+		return
+	}
+	p.tick = time.AfterFunc(time.Second-time.Since(p.start)%time.Second, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.tick = nil
+		if !p.done {
+			p.schedule()
+		}
+	})
+}
+
+// elapsed returns how long the work takes already; "" in the first second.
+func (p *Progress) elapsed() string {
+	seconds := int(time.Since(p.start).Seconds())
+	if seconds < 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d:%02d  ", seconds/60, seconds%60)
 }
 
 // printText prints the latest text as a line, unless it is there already.

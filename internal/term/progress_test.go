@@ -102,12 +102,14 @@ func TestProgressLive(t *testing.T) {
 			clearLine + "250 ms",
 			clearLine + "kept too\n" + "250 ms",
 			clearLine + "360 ms",
+			clearLine + "0:01  360…",
+			clearLine + "0:02  360…",
 			clearLine,
 		}
 		if diff := cmp.Diff(want, out.writes); diff != "" {
 			t.Error(diff)
 		}
-		times := []time.Duration{250, 300, 360, 400, 2360}
+		times := []time.Duration{250, 300, 360, 400, 1000, 2000, 2360}
 		for i := range times {
 			times[i] *= time.Millisecond
 		}
@@ -121,7 +123,7 @@ func TestProgressLiveIsTruncatedAndPlain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := newJournal()
 		p := newProgress(out, live, columns(12))
-		time.Sleep(time.Second)
+		time.Sleep(quietAtFirst)
 		p.Set("a\x1b[2Jbc\ndefghijkl")
 		p.Done()
 		if diff := cmp.Diff([]string{clearLine + "a [2Jbc de…", clearLine}, out.writes); diff != "" {
@@ -134,22 +136,52 @@ func TestProgressBar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := newJournal()
 		p := newProgress(out, live, columns(80))
+		p.begin = time.Time{}
 		for _, part := range [][2]int{{0, 4}, {1, 4}, {4, 4}, {9, 4}, {-1, 4}, {0, 1}, {0, 0}} {
 			p.Part(part[0], part[1])
 			p.Set(fmt.Sprintf("verifying %d/%d", part[0], part[1]))
-			time.Sleep(time.Second)
+			time.Sleep(redrawEvery)
 		}
 		p.Done()
-		bar := func(full int) string { return strings.Repeat("█", full) + strings.Repeat("░", 20-full) + " " }
+		bar := func(full int) string { return strings.Repeat("█", full) + strings.Repeat("░", barWidth-full) + " " }
 		var want []string
 		for _, text := range []string{
-			bar(0) + "verifying 0/4", bar(5) + "verifying 1/4", bar(20) + "verifying 4/4", bar(20) + "verifying 9/4", bar(0) + "verifying -1/4",
+			bar(0) + "verifying 0/4", bar(barWidth/4) + "verifying 1/4", bar(barWidth) + "verifying 4/4", bar(barWidth) + "verifying 9/4", bar(0) + "verifying -1/4",
 			"verifying 0/1", "verifying 0/0", "",
 		} {
 			want = append(want, clearLine+text)
 		}
 		if diff := cmp.Diff(want, out.writes); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// On a terminal the time moves while nothing else does. A pipe has no use for that.
+func TestProgressShowsThatTimePasses(t *testing.T) {
+	for _, test := range []struct {
+		mode progressMode
+		want []string
+	}{
+		{live, []string{clearLine + "measuring", clearLine + "0:01  measuring", clearLine + "0:02  measuring", clearLine}},
+		{lines, []string{"measuring\n"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			out := newJournal()
+			p := newProgress(out, test.mode, columns(80))
+			p.Stage("measuring")
+			time.Sleep(2500 * time.Millisecond)
+			p.Done()
+			time.Sleep(5 * time.Second)
+			if diff := cmp.Diff(test.want, out.writes); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		minutes := &Progress{start: time.Now().Add(-83 * time.Second)}
+		if got := minutes.elapsed(); got != "1:23  " {
+			t.Errorf("83 seconds are %q", got)
 		}
 	})
 }
@@ -215,6 +247,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	clearEnvironment(t)
 	master, terminal := pseudoTerminal(t, 10)
 	p := NewProgress(terminal)
+	p.start = time.Now().Add(time.Hour) // however slow this machine is
 	p.Stage("measuring attention")
 	readUntil(t, master, clearLine+"measurin…")
 	p.Line("kept")
