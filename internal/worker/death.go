@@ -31,16 +31,25 @@ func causeOfDeath(state *os.ProcessState, text string, buffers []wire.Range) (*r
 			return result.Faultf(result.CauseKilled, "the cell was killed from outside (SIGKILL)").
 				WithHint("the Linux out-of-memory killer also does that: see dmesg"), text
 		}
-		return result.Faultf(result.CauseCrash, "the kernel crashed: %s", status.Signal()), text
+		fault := result.Faultf(result.CauseCrash, "the kernel crashed: %s", status.Signal())
+		if status.Signal() == syscall.SIGSEGV || status.Signal() == syscall.SIGBUS {
+			fault.Hint = foreignMemory
+		}
+		return fault, text
 	}
 	if at := runtimeCrash.FindStringSubmatchIndex(text); state.ExitCode() == 2 && at != nil {
 		name, meaning := text[at[2]:at[3]], strings.TrimSpace(text[at[4]:at[5]])
 		message := fmt.Sprintf("the kernel crashed: %s (%s)", name, meaning)
 		hint := ""
+		if name == "SIGSEGV" || name == "SIGBUS" {
+			hint = foreignMemory + findLine
+		}
 		if m := crashAddress.FindStringSubmatch(text[at[0]:]); m != nil {
 			if address, err := strconv.ParseUint(m[1], 0, 64); err == nil {
 				message += fmt.Sprintf(" at address %#x", address)
-				hint = nearBuffer(address, buffers)
+				if near := nearBuffer(address, buffers); near != "" {
+					hint = near
+				}
 			}
 		}
 		return result.Faultf(result.CauseCrash, "%s", message).WithHint(hint), text[:at[0]]
@@ -52,9 +61,17 @@ func causeOfDeath(state *os.ProcessState, text string, buffers []wire.Range) (*r
 		WithHint("a kernel must return; exit() and abort() end the cell that measures it"), text
 }
 
-// nearBuffer names the argument a faulting address lies close to.
+// What to do about a crash whose address says nothing, and how to find the line of one.
+const (
+	foreignMemory = "it used memory outside of its arguments: compare its indices with the shapes in pawl.yaml, and look for large arrays on the stack"
+	findLine      = "; a program of your own that calls it, built with -g -fsanitize=address, shows the line"
+)
+
+// nearBuffer names the argument a faulting address lies close to, and what to do about it; "" when it is
+// close to none.
 func nearBuffer(address uint64, buffers []wire.Range) string {
 	const near = 16 << 20
+	const indices = ": compare the kernel's indices with its shape in pawl.yaml"
 	if address < 4096 {
 		return "a null pointer was used"
 	}
@@ -65,9 +82,9 @@ func nearBuffer(address uint64, buffers []wire.Range) string {
 		case address >= b.Start && address < end:
 			return "inside of argument " + b.Name
 		case address >= end && address-end < best:
-			best, hint = address-end, fmt.Sprintf("%d bytes past the end of argument %s", address-end, b.Name)
+			best, hint = address-end, fmt.Sprintf("%d bytes past the end of argument %s", address-end, b.Name)+indices+findLine
 		case address < b.Start && b.Start-address < best:
-			best, hint = b.Start-address, fmt.Sprintf("%d bytes before the start of argument %s", b.Start-address, b.Name)
+			best, hint = b.Start-address, fmt.Sprintf("%d bytes before the start of argument %s", b.Start-address, b.Name)+indices+findLine
 		}
 	}
 	return hint
