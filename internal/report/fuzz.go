@@ -72,8 +72,21 @@ func (t tried) score() string {
 func (t tried) extent(skips bool) []string {
 	return present(
 		when(t.oneSize(), "one size only"), prefixed("against ", t.v.Oracle), when(skips && t.v.Skipped > 0, unit.Count(t.v.Skipped)+" skipped"), strings.Join(exploits(t.row), ", "),
-		when(cause(t.row) != string(result.CauseCheat), cause(t.row)),
+		t.obstacle(),
 	)
+}
+
+// obstacle returns why a kernel was not tried, or not to the end, in a few words; "" where the word or the
+// exploits say it.
+func (t tried) obstacle() string {
+	switch why := cause(t.row); result.Cause(why) {
+	case result.CauseCheat:
+		return ""
+	case result.CauseOracle: // "oracle" alone, behind the name of one, says nothing
+		return "no answer from the oracle"
+	default:
+		return why
+	}
 }
 
 // oneSize reports whether a kernel passed at one size, and nobody knows about others.
