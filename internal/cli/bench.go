@@ -27,7 +27,7 @@ func (o *benchOptions) AddFlags(f *pflag.FlagSet) {
 	o.Options = bench.Default()
 	o.runOptions.AddFlags(f)
 	f.StringVar(&o.Measure.Cache, "cache", o.Measure.Cache, "state of the caches before a launch: cold or hot")
-	f.DurationVar(&o.Measure.Budget, "budget", o.Measure.Budget, "how long to sample each config")
+	f.DurationVar(&o.Measure.Budget, "budget", o.Measure.Budget, "how long to sample each config, not the wall time: building, verifying and starting processes come on top")
 	f.IntVar(&o.Measure.MinSamples, "min-samples", o.Measure.MinSamples, "take at least this many samples, whatever the budget")
 	f.IntVar(&o.Measure.MaxSamples, "max-samples", o.Measure.MaxSamples, "take at most this many samples")
 	f.DurationVar(&o.Measure.Timeout, "timeout", o.Measure.Timeout, "the longest one launch may take")

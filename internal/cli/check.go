@@ -27,7 +27,7 @@ func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Strict, "strict", false, "exit 2 if something could not be decided or is suspicious")
 	f.BoolVar(&o.Update, "update-baseline", false, "make versions that are provably faster, or new, the best-known ones")
 	f.StringVar(&o.Duet.Cache, "cache", o.Duet.Cache, "state of the caches before a launch: cold or hot")
-	f.DurationVar(&o.Duet.Budget, "budget", o.Duet.Budget, "the longest time to measure each config")
+	f.DurationVar(&o.Duet.Budget, "budget", o.Duet.Budget, "how long to measure each config, not the wall time: building, verifying and starting processes come on top, and a config that is undecided or would fail is measured again")
 	f.DurationVar(&o.Duet.Timeout, "timeout", o.Duet.Timeout, "the longest one launch may take")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the generated inputs (0: a secret one, recorded in the report)")
 	f.BoolVar(&o.Fork, "fork", false, "the change comes from a fork: results of code that shares its cell's address space do not move the baseline")
