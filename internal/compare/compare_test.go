@@ -120,6 +120,7 @@ func TestVerdicts(t *testing.T) {
 		{"a wider gate", same, slow, Options{Gate: spec.Gate{Regression: 0.1, Claim: 0.1, Delta: 0.3, CV: 1}}, "samples: maintained, slower\n"},
 		{"in turns", same, slow, Options{Paired: true}, "samples: regression\n"},
 		{"noise", same, `[1, 2, 1, 2, 1, 2, 3, 1, 1, 2]`, Options{}, "samples: inconclusive; ! x.after: samples vary by 43.7% (more than 12.0%)\n"},
+		{"wild", same, `[1, 1, 1, 1, 1, 1, 1, 1, 1, 90]`, Options{}, "samples: maintained; ! x.after: samples vary wildly: half take at most 1.00 s, the slowest took 90.0 s\n"},
 
 		{
 			"another GPU", pawlReport("nvidia-h200", "", row(same, "")), pawlReport("nvidia-h100", "", row(slow, "")),

@@ -11,6 +11,7 @@ import (
 	"pawl/internal/foreign"
 	"pawl/internal/judge"
 	"pawl/internal/machine"
+	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/unit"
 )
@@ -132,9 +133,8 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 		own := side.row.Warnings
 		known := slices.ContainsFunc(own, func(w result.Warning) bool { return w.Code == "cv" })
 		if cv := side.row.Timing.Stats.CV; cv > c.opts.Gate.CV && !known {
-			own = append(slices.Clip(own), result.Warning{
-				Code: "cv", Message: fmt.Sprintf("samples vary by %s (more than %s)", unit.PercentPlain(cv), unit.PercentPlain(c.opts.Gate.CV)), Hint: "a quieter machine",
-			})
+			message, hint := measure.Variation(side.row.Timing.Stats, side.row.Timing.Samples.Kept(), c.opts.Gate.CV)
+			own = append(slices.Clip(own), result.Warning{Code: "cv", Message: message, Hint: cmp.Or(hint, "a quieter machine")})
 		}
 		out = append(out, c.labelled(side.file, own)...)
 		side.row.Warnings = nil

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,8 +117,11 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 	if st.Count == 0 {
 		return nil
 	}
-	warnIf(st.CV > cv, "cv", "a quieter machine or a longer --budget", "samples vary by %s (more than %s)", unit.PercentPlain(st.CV), unit.PercentPlain(cv))
 	kept := t.Samples.Kept()
+	if st.CV > cv {
+		message, hint := Variation(st, kept, cv)
+		warnIf(true, "cv", cmp.Or(hint, "a quieter machine or a longer --budget"), "%s", message)
+	}
 	if half := len(kept) / 2; half >= 10 {
 		change := stat.Median(kept[half:])/stat.Median(kept[:half]) - 1
 		warnIf(math.Abs(change) > drift, "drift", "the clock frequency or the load of the machine changed during the run", "the second half of the samples differs from the first by %s", unit.Percent(change))
@@ -160,6 +164,17 @@ func Doubts(t *result.Timing, cv float64) []result.Warning {
 		warnIf(busy > foreignCPU, "foreign", "stop other programs on this machine", "other processes used up to %.1f cores", busy)
 	}
 	return out
+}
+
+// Variation says how much samples vary, where that is more than cv. Where they vary more than a percentage
+// can say, it says how far the slowest is off, and what to do about it.
+func Variation(st result.Stats, kept []float64, cv float64) (message, hint string) {
+	const telling = 1 // standard deviations of more than a median say nothing of the samples
+	if st.CV <= telling || len(kept) == 0 || st.Median <= 0 {
+		return fmt.Sprintf("samples vary by %s (more than %s)", unit.PercentPlain(st.CV), unit.PercentPlain(cv)), ""
+	}
+	return fmt.Sprintf("samples vary wildly: half take at most %s, the slowest took %s", unit.Duration(st.Median), unit.Duration(slices.Max(kept))),
+		"other work probably ran on the machine: stop it and measure again"
 }
 
 // read returns a reading of the machine's state; 0 where it is missing.

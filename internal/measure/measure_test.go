@@ -186,6 +186,23 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
+// A percentage helps nobody where single samples take many times as long as the others.
+func TestDoubtsOfWildSamples(t *testing.T) {
+	for cv, want := range map[float64]string{
+		0.3:  "samples vary by 30.0% (more than 12.0%) (a quieter machine or a longer --budget)",
+		9.22: "samples vary wildly: half take at most 1.00 ms, the slowest took 1.20 s (other work probably ran on the machine: stop it and measure again)",
+	} {
+		timing := &result.Timing{
+			Pinned: []int{1}, Stopped: "width", Stats: result.Stats{Count: 3, Median: 1e-3, CV: cv},
+			Samples: result.Samples{Seconds: []float64{1e-3, 1.2, 1e-3}},
+		}
+		got := Doubts(timing, 0.12)
+		if len(got) != 1 || got[0].Code != "cv" || got[0].Message+" ("+got[0].Hint+")" != want {
+			t.Errorf("%g: %+v", cv, got)
+		}
+	}
+}
+
 // Several launches in a sample help where a sample has one.
 func TestDoubtsOfShortSamples(t *testing.T) {
 	for repeat, want := range map[int]bool{1: true, 2: false} {

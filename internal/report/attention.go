@@ -200,6 +200,16 @@ func lost(m *result.Moved) string {
 // covers the rest.
 var unrest = []string{"cv", "drift", "width", "preempted", "steal", "foreign"}
 
+// unquiet says that samples of some configs vary, by at most so much. A percentage beyond 100% says
+// nothing; that other programs ran does.
+func unquiet(configs int, most float64) string {
+	of := view.Counted(configs, "config")
+	if most > 1 {
+		return "the machine was busy with other work: some samples of " + of + " took several times as long as the others, which the intervals allow for"
+	}
+	return fmt.Sprintf("the machine was not quiet: samples of %s vary by up to %s, which the intervals allow for", of, unit.PercentPlain(most))
+}
+
 // calm replaces the warnings that all rows decided in turns share by one: they would bury what
 // needs attention.
 func calm(r *result.Report) *result.Report {
@@ -219,9 +229,7 @@ func calm(r *result.Report) *result.Report {
 		out.Rows = append(out.Rows, &row)
 	}
 	if restless > 0 {
-		out.Warnings = append(out.Warnings, result.Warning{
-			Message: fmt.Sprintf("the machine was not quiet: samples of %s vary by up to %s, which the intervals allow for", view.Counted(restless, "config"), unit.PercentPlain(most)),
-		})
+		out.Warnings = append(out.Warnings, result.Warning{Message: unquiet(restless, most)})
 	}
 	return &out
 }

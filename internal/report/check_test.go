@@ -331,6 +331,15 @@ func TestUnrestIsOneLine(t *testing.T) {
 	}
 }
 
+func TestUnquiet(t *testing.T) {
+	if got := unquiet(1, 1); !strings.Contains(got, "vary by up to 100.0%") {
+		t.Error(got)
+	}
+	if got := unquiet(2, 9.2); strings.Contains(got, "%") || !strings.Contains(got, "busy with other work: some samples of 2 configs") {
+		t.Error(got)
+	}
+}
+
 func TestCheckWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, ending := range Endings {
