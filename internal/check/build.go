@@ -135,7 +135,11 @@ func (b *built) noteWholeFile() {
 	if b.base == nil || b.base.missing() || b.base.job.Artifact.Code == b.candidate.Artifact.Code {
 		return
 	}
-	if why := cmp.Or(b.candidate.Artifact.WholeFile, b.base.job.Artifact.WholeFile); why != "" {
+	why := cmp.Or(b.candidate.Artifact.WholeFile, b.base.job.Artifact.WholeFile)
+	if b.shared && !b.candidate.Variant.Kernel.DeviceCode() {
+		why = "only CUDA kernels of one file are told apart"
+	}
+	if why != "" {
 		b.notes = append(b.notes, result.Warning{
 			Code:    "whole-file",
 			Message: fmt.Sprintf("any change in %s counts as a change of this kernel: %s", b.candidate.Variant.Kernel.Source, why),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type planned struct {
 	entries   entries
 	draft     bool // in the base, or in the best-known version's commit, the kernel is only a draft
 	draftBest bool // in the best-known version's commit it is a draft
+	shared    bool // other kernels are in its source file
 	planNotes []result.Warning
 }
 
@@ -104,6 +106,7 @@ func (c *check) planRow(ctx context.Context, k *spec.Kernel, own *spec.Config, c
 	if theirs := c.base.kernel(k.Name).Config(own.Name); theirs != nil {
 		x.config = theirs
 	}
+	x.shared = slices.ContainsFunc(c.Spec.Kernels, func(other *spec.Kernel) bool { return other != k && path.Clean(other.Source) == path.Clean(k.Source) })
 	x.resolve(c.Spec.Dir, k, own)
 	var theirs []*spec.Arg // a change does not choose the data it is judged on
 	if before := c.base.kernel(k.Name); before != nil {
