@@ -43,7 +43,8 @@ between: on a GPU, medians of the same code differ by 10% and more. pawl check
 measures both versions in turns instead. If your own benchmark did that, sample
 by sample, --paired judges the ratios inside pairs, as pawl check would.
 
-Exit code 1: a regression; 2: none, but something is undecided; 0: neither.`
+Exit code 1: a regression; 2: none, but something is undecided; 0: neither;
+3: the files have no benchmark in common, or cannot be read.`
 
 // compareOptions say how two files are judged.
 type compareOptions struct {

@@ -73,11 +73,15 @@ func File(ctx context.Context, path string, opts Options) (*result.Report, error
 // Parsed compares two files that were read already.
 func Parsed(ctx context.Context, before, after *foreign.File, opts Options) (*result.Report, error) {
 	c := &comparison{opts: opts, before: before, after: after, differ: differences(before.Report, after.Report)}
-	pairs := match(before.Report.Rows, after.Report.Rows)
+	// The names in pawl's own reports are those of kernels and sizes, which nobody compares by mistake.
+	pairs := match(before.Report.Rows, after.Report.Rows, before.Format == foreign.Pawl && after.Format == foreign.Pawl)
 	if opts.Paired {
 		if err := c.checkPairs(pairs); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.checkCommon(pairs); err != nil {
+		return nil, err
 	}
 	c.resample = len(pairs) <= mostResampled
 	rows, err := c.rows(ctx, pairs)
@@ -139,6 +143,28 @@ func (c *comparison) rows(ctx context.Context, pairs []pair) ([]*result.Row, err
 	}
 	workers.Wait()
 	return rows, ctx.Err()
+}
+
+// checkCommon refuses files that have no benchmark in common.
+func (c *comparison) checkCommon(pairs []pair) error {
+	if slices.ContainsFunc(pairs, func(p pair) bool { return p.before != nil && p.after != nil }) {
+		return nil
+	}
+	const named = 3
+	some := func(f *foreign.File) string {
+		var names []string
+		for _, row := range f.Report.Rows {
+			names = append(names, row.Name())
+		}
+		if len(names) == 0 {
+			return "none"
+		}
+		return unit.Few(names, named)
+	}
+	return &diag.Problem{
+		Message: fmt.Sprintf("the files have no benchmark in common: %s has %s, and %s has %s", c.before.Path, some(c.before), c.after.Path, some(c.after)),
+		Hint:    "benchmarks are compared with those of the same name; pawl bench KERNEL --against OTHER compares two kernels",
+	}
 }
 
 // checkPairs refuses lists that cannot have been measured in turns.

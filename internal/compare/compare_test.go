@@ -116,7 +116,6 @@ func TestVerdicts(t *testing.T) {
 			"one: inconclusive, too few samples\nslow: regression\nfast: improvement\nsame: maintained\nborn: new\ngone: , removed\n" + apart,
 		},
 		{"one benchmark each, whatever its name", `{"old": ` + same + `}`, `{"new": ` + slow + `}`, Options{}, "new: regression\n" + apart},
-		{"nothing in common", `{"a": [1], "b": [1]}`, `{"c": [1]}`, Options{}, "c: new\na: , removed\nb: , removed\n"},
 		{"a wider gate", same, slow, Options{Gate: spec.Gate{Regression: 0.1, Claim: 0.1, Delta: 0.3, CV: 1}}, "samples: maintained, slower\n"},
 		{"in turns", same, slow, Options{Paired: true}, "samples: regression\n"},
 		{"noise", same, `[1, 2, 1, 2, 1, 2, 3, 1, 1, 2]`, Options{}, "samples: inconclusive; ! x.after: samples vary by 43.7% (more than 12.0%)\n"},
@@ -275,6 +274,25 @@ func TestCycles(t *testing.T) {
 	}
 	if r := compareFiles(t, with(1, 0), with(1.1, 2), Options{}); r.Rows[0].Sides[0].Change.Cycles != nil {
 		t.Error("a clock of 0 gave a number of cycles")
+	}
+}
+
+// Files without a benchmark in common are an error that names some of both.
+func TestNothingInCommon(t *testing.T) {
+	report := pawlReport("g", "", row(times(30, 1), ""))
+	for _, test := range []struct{ before, after, want string }{
+		{`{"a": [1], "b": [1], "c": [1], "d": [1], "e": [1]}`, `{"x": [1]}`, "the files have no benchmark in common: old has a, b, c and 2 more, and new has x"},
+		{report, strings.ReplaceAll(report, `"kernel": "k"`, `"kernel": "other"`), "the files have no benchmark in common: old has k/c, and new has other/c"},
+		{report, `[1, 2, 3]`, ""}, // whoever gives one list means it
+	} {
+		_, err := Parsed(t.Context(), read(t, "old", test.before), read(t, "new", test.after), Options{Gate: spec.DefaultGate})
+		got := ""
+		if problems := diag.Problems(err); len(problems) == 1 {
+			got = problems[0].Message
+		}
+		if got != test.want {
+			t.Errorf("%v, want %q", err, test.want)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func differences(before, after *result.Report) difference {
 		add(name, a.Compilers[name], b.Compilers[name])
 	}
 	add("cache", before.Method.Cache, after.Method.Cache)
-	for _, p := range match(before.Rows, after.Rows) {
+	for _, p := range match(before.Rows, after.Rows, false) {
 		if p.before != nil && p.after != nil {
 			add("flush", p.before.Flush, p.after.Flush)
 		}

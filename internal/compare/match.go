@@ -7,9 +7,9 @@ type pair struct{ before, after *result.Row }
 
 // match finds the benchmarks of the same name, in the order of the second file; those that it no
 // longer has follow. Two files with one benchmark each are compared whatever its name, because
-// whoever gives the times of two commands means that.
-func match(before, after []*result.Row) []pair {
-	if len(before) == 1 && len(after) == 1 {
+// whoever gives the times of two commands means that; strict leaves that out.
+func match(before, after []*result.Row, strict bool) []pair {
+	if len(before) == 1 && len(after) == 1 && !strict {
 		return []pair{{before[0], after[0]}}
 	}
 	type id struct{ kernel, config string }
