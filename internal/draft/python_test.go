@@ -8,6 +8,15 @@ import (
 	"pawl/internal/spec"
 )
 
+// A line that a terminal breaks is no YAML any more.
+func TestPythonExampleFitsATerminal(t *testing.T) {
+	for line := range strings.Lines(PythonExample) {
+		if width := len(strings.TrimRight(line, "\n")); width > 80 {
+			t.Errorf("%d columns: %s", width, line)
+		}
+	}
+}
+
 // The examples that a newcomer copies are complete: those of the hint and the first of the manual.
 func TestPythonExamples(t *testing.T) {
 	manual, err := os.ReadFile("../../docs/python.md")
