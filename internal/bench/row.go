@@ -144,7 +144,7 @@ func (b *bench) row(m *measured) *result.Row {
 func (b *bench) plan() ([]*measured, error) {
 	used := make([]bool, len(b.Set))
 	var rows []*measured
-	for _, s := range b.run.Selections {
+	for _, s := range spec.Without(b.run.Selections, b.run.Patterns, spec.IsReference) {
 		variant := s.Kernel.Default()
 		for i, set := range b.Set {
 			if !slices.ContainsFunc(s.Kernel.Params, func(p *spec.Param) bool { return p.Name == set.Name }) {

@@ -54,7 +54,7 @@ func (b baselines) of(kernel, config string) entries {
 // plan resolves every selected row and the versions it plays against.
 func (c *check) plan(ctx context.Context) ([]*planned, error) {
 	var rows []*planned
-	for _, s := range c.run.Selections {
+	for _, s := range spec.Without(c.run.Selections, c.Patterns, c.untimed) {
 		class := c.lab.ClassOf(ctx, c.Spec.Dir, s.Kernel)
 		if err := c.loadBaseline(ctx, class); err != nil {
 			return nil, err
@@ -70,6 +70,13 @@ func (c *check) plan(ctx context.Context) ([]*planned, error) {
 	}
 	c.noteRemoved()
 	return rows, nil
+}
+
+// untimed reports whether a kernel is there for others. The base must agree: a change does not pass by making a
+// reference of the kernel that it makes slower.
+func (c *check) untimed(k *spec.Kernel) bool {
+	before := c.base.kernel(k.Name)
+	return k.Reference && (before == nil || before.Reference)
 }
 
 // withBase returns a selection's configs and, where all configs of the kernel were selected, those

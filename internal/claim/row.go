@@ -314,7 +314,7 @@ func (a *admission) addMissing() {
 	for _, row := range a.report.Rows {
 		have[row.Name()] = true
 	}
-	for _, s := range wanted {
+	for _, s := range spec.Without(wanted, patterns, spec.IsReference) {
 		removed := a.Head != nil && a.Head.Kernel(s.Kernel.Name) == nil
 		if removed && a.Trust != Claimed {
 			continue // check says so, and so does Loosened

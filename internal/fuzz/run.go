@@ -163,18 +163,7 @@ func (f *fuzzing) chosen() bool {
 // asked returns the selections without the kernels that are there for others, unless the user names
 // them, or selects nothing else.
 func (f *fuzzing) asked() []spec.Selection {
-	all := f.run.Selections
-	some := slices.DeleteFunc(slices.Clone(all), func(one spec.Selection) bool {
-		named := slices.ContainsFunc(f.run.Patterns, func(p string) bool {
-			name, _, _ := strings.Cut(p, "/")
-			return name == one.Kernel.Name
-		})
-		return !named && f.run.Spec.OnlyAnswers(one.Kernel)
-	})
-	if len(some) == 0 {
-		return all
-	}
-	return some
+	return spec.Without(f.run.Selections, f.run.Patterns, f.run.Spec.OnlyAnswers)
 }
 
 // plan lists every kernel's trials. Kernels without an oracle have none.

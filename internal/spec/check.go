@@ -14,14 +14,14 @@ import (
 // check verifies what involves more than one place of the file: names,
 // references, and the default variant of every kernel at every config.
 func (d *decoder) check(s *specDraft) {
+	usable := d.allConfigs(s)
 	for _, k := range s.kernels {
 		d.kernelOracle(s, k)
 		d.kernelRival(s, k)
-		usable := d.applicable(s, k)
 		d.clashes(k)
 		d.elementwise(k)
-		named := d.names(k, usable)
-		if !k.broken && named && usable && k.Default().satisfies("in the default variant, ", d.problems) {
+		named := d.names(k, usable[k])
+		if !k.broken && named && usable[k] && k.Default().satisfies("in the default variant, ", d.problems) {
 			d.defaultInstances(k)
 		}
 	}
@@ -48,6 +48,53 @@ func (d *decoder) otherKernel(s *specDraft, k *kernelDraft, at *node, name, role
 		return true
 	}
 	return false
+}
+
+// allConfigs settles the configs of all kernels, and returns those whose configs can be relied on. A kernel
+// that only answers for others, and lists none, has the configs of those that name it.
+func (d *decoder) allConfigs(s *specDraft) map[*kernelDraft]bool {
+	usable, named := map[*kernelDraft]bool{}, map[*kernelDraft][]*kernelDraft{}
+	for _, k := range s.kernels {
+		if named[k] = s.asking(k); len(named[k]) == 0 {
+			usable[k] = d.applicable(s, k)
+		}
+	}
+	for _, k := range s.kernels {
+		if len(named[k]) == 0 {
+			continue
+		}
+		k.Reference, usable[k] = true, true
+		for _, other := range named[k] {
+			usable[k] = usable[k] && usable[other]
+			for _, c := range other.Kernel.Configs {
+				if k.Config(c.Name) == nil { // two kernels may call different sizes alike
+					k.Kernel.Configs = append(k.Kernel.Configs, c)
+				}
+			}
+		}
+	}
+	return usable
+}
+
+// asking returns the kernels whose configs a kernel has: those that name it as their oracle or rival, if it has
+// neither an oracle nor configs.
+func (s *specDraft) asking(k *kernelDraft) []*kernelDraft {
+	lists := func(k *kernelDraft) bool { return k.present.has("configs") }
+	if k.Oracle != nil || lists(k) {
+		return nil
+	}
+	var out []*kernelDraft
+	for _, other := range s.kernels {
+		if other != k && (other.Oracle != nil || lists(other)) && other.asks(k.Name) {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// asks reports whether another kernel is the oracle or the rival of k.
+func (k *Kernel) asks(name string) bool {
+	return slices.ContainsFunc([]*Oracle{k.Oracle, k.Tolerance.Rival}, func(o *Oracle) bool { return o != nil && o.Kernel == name })
 }
 
 // applicable settles the configs of a kernel and reports whether they can be

@@ -45,10 +45,27 @@ func (s *Spec) Select(patterns []string) ([]Selection, error) {
 // OnlyAnswers reports whether a kernel is there for others: it is their oracle or the rival of their
 // tolerance, and has no oracle of its own.
 func (s *Spec) OnlyAnswers(k *Kernel) bool {
-	return k.Oracle == nil && slices.ContainsFunc(s.Kernels, func(other *Kernel) bool {
-		return other != k && slices.ContainsFunc([]*Oracle{other.Oracle, other.Tolerance.Rival}, func(o *Oracle) bool { return o != nil && o.Kernel == k.Name })
-	})
+	return k.Oracle == nil && slices.ContainsFunc(s.Kernels, func(other *Kernel) bool { return other != k && other.asks(k.Name) })
 }
+
+// Without returns the selections without those kernels, except where a pattern has the kernel's name, or where
+// nothing else is selected.
+func Without(all []Selection, patterns []string, left func(*Kernel) bool) []Selection {
+	some := slices.DeleteFunc(slices.Clone(all), func(one Selection) bool {
+		named := slices.ContainsFunc(patterns, func(pattern string) bool {
+			name, _, _ := strings.Cut(pattern, "/")
+			return name == one.Kernel.Name
+		})
+		return !named && left(one.Kernel)
+	})
+	if len(some) == 0 {
+		return all
+	}
+	return some
+}
+
+// IsReference reports whether a kernel is timed only when it is named.
+func IsReference(k *Kernel) bool { return k.Reference }
 
 // row is a kernel at a config.
 type row struct {

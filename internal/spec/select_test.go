@@ -39,6 +39,49 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// A kernel that only answers for others, and lists no configs, has theirs. It is left out unless it is named.
+func TestReference(t *testing.T) {
+	text := `version: 1
+kernels:
+  k: {source: k.c, entry: k, args: &args [{name: y, dtype: f32, shape: [N], role: out}], oracle: {kernel: ref}, configs: {small: {N: 1}, large: {N: 2}}}
+  other: {source: k.c, entry: other, args: *args, oracle: {kernel: ref}, configs: {large: {N: 3}, huge: {N: 4}}}
+  close: {source: k.c, entry: close, args: *args, oracle: {elementwise: "1"}, tolerance: {rival: {kernel: peer}, factor: 2}, configs: {small: {N: 1}}}
+  ref: {source: k.c, entry: ref, args: *args}
+  peer: {source: k.c, entry: peer, args: *args}
+  listed: {source: k.c, entry: listed, args: *args, configs: {mine: {N: 5}}}
+  judged: {source: k.c, entry: judged, args: *args, oracle: {kernel: listed}, configs: {mine: {N: 5}}}
+`
+	s, err := Parse("pawl.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ patterns, want string }{
+		{"", "k/small k/large other/large other/huge close/small listed/mine judged/mine"},
+		{"ref", "ref/small ref/large ref/huge"},
+		{"k ref/large", "k/small k/large ref/large"},
+		{"*/small", "k/small close/small"},
+		{"?e*", "ref/small ref/large ref/huge peer/small"},
+	} {
+		patterns := strings.Fields(tt.patterns)
+		selections, err := s.Select(patterns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts []string
+		for _, sel := range Without(selections, patterns, IsReference) {
+			for _, c := range sel.Configs {
+				parts = append(parts, sel.Kernel.Name+"/"+c.Name)
+			}
+		}
+		if got := strings.Join(parts, " "); got != tt.want {
+			t.Errorf("%q: got %s\nwant %s", tt.patterns, got, tt.want)
+		}
+	}
+	if large, _ := s.Kernel("ref").Config("large").Lookup("N"); large.String() != "2" {
+		t.Errorf("the first of a name counts: N is %v", large)
+	}
+}
+
 func TestSplitWords(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
 		{"ssh -T host pawl worker", "ssh|-T|host|pawl|worker"},

@@ -52,6 +52,7 @@ type Kernel struct {
 	Tolerance   Tolerance
 	Work        Work
 	Configs     []*Config // those that apply to this kernel; at least one
+	Reference   bool      // it only answers for other kernels, and has their configs since it lists none
 
 	Deterministic bool // the same input gives the same bits, run after run; so unless the file says otherwise
 
