@@ -1,8 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -69,14 +71,27 @@ func (c *check) beside(ctx context.Context, v *verified, room *examRoom, bench *
 	}
 	began := time.Now()
 	seconds, err := bench.Quick(ctx)
+	untried := "" // why the rest is not tried
 	for i, next := range x.near {
-		if err != nil || i > 0 && time.Since(began) > besideSpan {
-			break
+		at := result.Neighbour{Size: size(v.candidate.Instance, next)}
+		var found nearby
+		switch {
+		case err != nil:
+			untried = cmp.Or(untried, "a launch before it failed")
+		case i > 0 && time.Since(began) > besideSpan:
+			untried = cmp.Or(untried, fmt.Sprintf("%v were over", besideSpan))
 		}
-		var found []result.Finding
-		if found, broken, err = c.besideAt(ctx, v, room, bench, next, seconds); found != nil || broken != nil {
-			v.verification.Findings = append(v.verification.Findings, found...)
-			return broken, err, nil
+		if at.Untried = untried; untried == "" {
+			if found, err = c.besideAt(ctx, v, room, bench, next, seconds); err != nil && found.broken == nil {
+				at.Untried = err.Error()
+			} else {
+				at.Untried = found.skipped
+			}
+		}
+		v.verification.Neighbours = append(v.verification.Neighbours, at)
+		if found.findings != nil || found.broken != nil {
+			v.verification.Findings = append(v.verification.Findings, found.findings...)
+			return found.broken, err, nil
 		}
 	}
 	if fault, ok := errors.AsType[*result.Fault](err); ok && fault.Cause == result.CauseForged {
@@ -85,8 +100,22 @@ func (c *check) beside(ctx context.Context, v *verified, room *examRoom, bench *
 	return nil, err, nil
 }
 
+// size names what is larger at a neighbour.
+func size(here, next *spec.Instance) string {
+	name := grown(here, next)
+	value, _ := next.Config.Lookup(name)
+	return name + "=" + value.String()
+}
+
+// nearby is what was found out at a neighbour.
+type nearby struct {
+	findings []result.Finding
+	broken   *result.Case // the change is wrong or ends, and the base version is right
+	skipped  string       // why nothing is known
+}
+
 // besideAt examines one size next to that of here, where a launch takes the given seconds.
-func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here *verify.Bench, next *spec.Instance, seconds float64) (found []result.Finding, broken *result.Case, err error) {
+func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here *verify.Bench, next *spec.Instance, seconds float64) (found nearby, err error) {
 	x := v.exam
 	instances := [3]*spec.Instance{next}
 	for i, job := range []*lab.Job{x.Reference, x.Rival} {
@@ -94,33 +123,33 @@ func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here 
 			continue
 		}
 		if instances[i+1], err = nextTo(job, next); err != nil {
-			return nil, nil, err
+			return found, err
 		}
 	}
 	bench, err := room.open.Bench(ctx, instances)
 	if err != nil {
-		return nil, nil, err
+		return found, err
 	}
 	one := lab.NewCase("neighbour", next.Config, c.Duet.Seed, lab.VerifyBatch)
 	if _, err := bench.Try(ctx, one, verify.Trial{}); err != nil || one.Skipped != "" {
-		return nil, nil, err
+		return nearby{skipped: one.Skipped}, err
 	}
 	if fault := one.Fault; fault != nil {
 		if slices.Contains(ownFaults, fault.Cause) && c.baseIsRight(ctx, v, instances) {
 			one.Fault, one.Reason = nil, verify.Broken(here.Candidate.Instance, next, fault.Message)
-			return nil, one, fault
+			return nearby{broken: one}, fault
 		}
-		return nil, nil, fault
+		return found, fault
 	}
 	if one.Reason != "" {
 		if x.Oracle == nil || c.baseIsRight(ctx, v, instances) {
 			one.Reason = verify.Broken(here.Candidate.Instance, next, one.Reason)
-			return nil, one, nil
+			return nearby{broken: one}, nil
 		}
-		return verify.Special(here.Candidate.Instance, next, one.Reason), nil, nil
+		return nearby{findings: verify.Special(here.Candidate.Instance, next, one.Reason)}, nil
 	}
-	found, err = here.Cliff(ctx, bench, seconds, room.device.Alone)
-	return found, nil, err
+	found.findings, err = here.Cliff(ctx, bench, seconds, room.device.Alone)
+	return found, err
 }
 
 // baseIsRight reports whether the base version answers a problem rightly. The instances are those of

@@ -109,6 +109,9 @@ func TestWrongBeside(t *testing.T) {
 			row := rowOf(t, p.check(), "k/c")
 			mustBe(t, row, tc.verdict)
 			v := row.Verification
+			if n := v.Neighbours; len(n) != 1 || n[0].Size != "N=65" || (n[0].Untried != "") != (name == "both end there") {
+				t.Errorf("the neighbour is not recorded: %+v", n)
+			}
 			if len(v.Findings) != tc.findings || tc.findings > 0 && v.Findings[0].Exploit != verify.ShapeSpecial {
 				t.Errorf("%+v", v.Findings)
 			}

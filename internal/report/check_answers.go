@@ -125,7 +125,30 @@ func (c checked) inShort() string {
 	case v.Passed > 0:
 		text = "verified against " + oracle
 	}
-	return text + prefixed(": ", accuracy(c.row)) + prefixed("; ", timedSamples(c)) + prefixed("; ran ", few(kernelsOf([]checked{c})))
+	return text + prefixed(": ", accuracy(c.row)) + prefixed("; ", c.neighbours()) + prefixed("; ", timedSamples(c)) + prefixed("; ran ", few(kernelsOf([]checked{c})))
+}
+
+// neighbours says which sizes next to its own a row was tried at, and which not; "" where it has none.
+func (c checked) neighbours() string {
+	var at []string
+	left := map[string][]string{}
+	var whys []string
+	for _, n := range answersOf(c.row).Neighbours {
+		switch {
+		case n.Untried == "":
+			at = append(at, n.Size)
+		default:
+			if left[n.Untried] == nil {
+				whys = append(whys, n.Untried)
+			}
+			left[n.Untried] = append(left[n.Untried], n.Size)
+		}
+	}
+	out := present(prefixed("tried at ", strings.Join(at, ", ")))
+	for _, why := range whys {
+		out = append(out, "not tried at "+strings.Join(left[why], ", ")+" ("+view.Shorten(view.Flat(why), 120)+")")
+	}
+	return strings.Join(out, ", ")
 }
 
 // untold returns the wrong answers of a row that its fault does not fully describe.

@@ -148,6 +148,14 @@ func verifiedLines(rows []checked) view.Section {
 	return s
 }
 
+// neighbourLines say at which sizes next to its own every row was tried.
+func neighbourLines(rows []checked) view.Section {
+	some := where(rows, func(c checked) bool { return c.neighbours() != "" })
+	return view.Section{Lines: each(some, func(c checked) view.Line {
+		return view.Line{Text: c.row.Name() + ", beside its own size: " + c.neighbours(), Tone: view.Quiet}
+	})}
+}
+
 // checkFailures returns wrong answers and the evidence against rows, for a page.
 func checkFailures(rows []checked) []view.Item {
 	var out []view.Item
@@ -178,6 +186,7 @@ var verifiedColumns = slices.Concat([]column[checked]{
 	{head: "integrity", text: func(c checked) string { return string(c.row.Verification.Integrity) }},
 }, errorColumns(checked.errors), []column[checked]{
 	{head: "timed samples verified", number: true, text: func(c checked) string { return number(float64(verifiedSamples(c.row))) }},
+	{head: "neighbouring sizes", text: checked.neighbours},
 	{head: "ran on the GPU", text: func(c checked) string { return strings.Join(kernelsOf([]checked{c}), ", ") }},
 })
 

@@ -54,6 +54,27 @@ func examination() *result.Report {
 	return checkOf(good, also, unproven, doubtful, mistaken, cheat, silent, unchangedRow("transpose", "c1"))
 }
 
+// Which neighbouring sizes were tried, and which not, is in every form but the short one.
+func TestNeighbours(t *testing.T) {
+	s := stage{rand.New(rand.NewPCG(1, 2))}
+	row := answered(s.duet("a/b", result.Maintained, 1e-3, 0, nil), "built-in sum", 1e-9)
+	row.Verification.Neighbours = []result.Neighbour{{Size: "N=65"}, {Size: "M=9", Untried: "3s were over"}, {Size: "K=5"}, {Size: "L=6", Untried: "3s were over"}}
+	r := checkOf(row, answered(s.duet("a/c", result.Maintained, 1e-3, 0, nil), "built-in sum", 1e-9))
+	const want = "tried at N=65, K=5, not tried at M=9, L=6 (3s were over)"
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for form, text := range map[string]string{"-v": textIn(t, r, TextOptions{Verbose: true}), "Markdown": Markdown(r), "page": string(page)} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%s has\n%s", form, text)
+		}
+	}
+	if text := textIn(t, r, TextOptions{}); strings.Contains(text, "N=65") {
+		t.Error(text)
+	}
+}
+
 func TestCheckVerification(t *testing.T) {
 	golden(t, "verified_text", checkedText(t, examination(), term.Style{}))
 	golden(t, "verified_color", checkedText(t, examination(), term.Style{Color: true}))

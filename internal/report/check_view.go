@@ -83,6 +83,7 @@ func (b *builder) checkText(rows []checked) {
 	}
 	if right := verifiedOf(rows); len(right) > 0 {
 		b.add(view.Verbose, verifiedLines(rows))
+		b.add(view.Verbose, neighbourLines(rows))
 		b.lines(view.Text, view.Quiet, view.Flat(unit.Count(len(right))+" verified against "+few(distinct(each(witnesses(rows), oracleOf)))))
 	}
 }

@@ -26,6 +26,8 @@ type Verification struct {
 	Limits    []string  `json:"limits,omitempty"`   // what could not be guaranteed, in words
 	Kernels   []string  `json:"kernels,omitempty"`  // kernels that ran on the device, for code that launches by itself
 
+	Neighbours []Neighbour `json:"neighbours,omitempty"` // sizes next to the row's own that a check chose to try
+
 	Sanitizer []SanitizerRun `json:"sanitizer,omitempty"` // one for each requested tool
 }
 
@@ -55,6 +57,12 @@ type Finding struct {
 	Exploit  string    `json:"exploit"` // its name, as docs/integrity.md lists it
 	Severity Integrity `json:"severity"`
 	Message  string    `json:"message"` // the evidence
+}
+
+// Neighbour is a size next to that of a row.
+type Neighbour struct {
+	Size    string `json:"size"`              // the variable that is larger: "N=4097"
+	Untried string `json:"untried,omitempty"` // why nothing is known of it; "": it was tried
 }
 
 // TimedLane is the lane of cases that are timed samples.
