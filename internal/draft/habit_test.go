@@ -129,7 +129,7 @@ func TestHabits(t *testing.T) {
 				int r = blockIdx.x * blockDim.x + threadIdx.x;
 				if (r < n) for (int i = first[r]; i < first[r] + length[r]; i++) y[r] += x[i];
 			}`,
-			[]string{"name: length, dtype: i32, shape: [N], role: in, init: zero} # TODO: fill it with valid indices\n"},
+			[]string{"name: length, dtype: i32, shape: [N], role: in, init: zero} # TODO: fill it with valid indices, such as init: {integers: [0, 1023]} for a buffer of 1024\n"},
 		},
 		"sizes of tensors, and much shared memory": {
 			`__global__ void tiles(const float *q, float *o, int n, int d) {

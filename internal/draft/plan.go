@@ -328,7 +328,7 @@ func (e *Entry) planBuffer(i int, d *device, l *launch) {
 	}
 	if u.index && !p.DType.Float() {
 		a.init = "zero" // stays inside any buffer
-		a.notes = append(a.notes, "fill it with valid indices")
+		a.notes = append(a.notes, "fill it with valid indices, such as init: {integers: [0, 1023]} for a buffer of 1024")
 	}
 	a.atomic = u.atomic || atomically(e.body, p.Name)
 	if u.added && !u.unbounded && a.init == "" && p.DType.Size() >= 4 && a.atomic {
