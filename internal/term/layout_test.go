@@ -32,14 +32,13 @@ func TestTableFits(t *testing.T) {
   gemm/4k          maintained   +0.1%  [−0.2, +0.4]        1.21 → 1.21 ms   6 cells, 240 pairs
 `,
 		80: `
-  config           verdict     change  95% interval     δ           times  note
+  config           verdict     change  95% interval     δ           times
   softmax/rows_8k  regression   +4.1%  [+3.8, +4.4]  0.82  94.3 → 98.0 µs
       bistable; clock effect: −0.2% in cycles
   gemm/4k          maintained   +0.1%  [−0.2, +0.4]        1.21 → 1.21 ms
 `,
 		60: `
   config           verdict     change  95% interval     δ
-      note
   softmax/rows_8k  regression   +4.1%  [+3.8, +4.4]  0.82
       bistable; clock effect: −0.2% in cycles
   gemm/4k          maintained   +0.1%  [−0.2, +0.4]
@@ -47,7 +46,6 @@ func TestTableFits(t *testing.T) {
 		40: `
   config
     verdict     change  95% interval
-      note
   softmax/rows_8k
     regression   +4.1%  [+3.8, +4.4]
       bistable; clock effect: −0.2% in

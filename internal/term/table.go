@@ -83,6 +83,9 @@ func (t *Table) String() string {
 	}
 
 	l := t.layout(rows)
+	if titled && l.words >= 0 && l.beside == 0 { // a header names nothing that stands below its row
+		rows[0][l.words].Text = ""
+	}
 	var b strings.Builder
 	for _, row := range rows {
 		l.row(&b, row)
