@@ -155,10 +155,10 @@ func showPeaks(e *env, opts *calibrateOptions, peaks *calibrate.Peaks, kept []ca
 		if k.Now > 0 {
 			now = calibrate.Rate(k.Peak, k.Now)
 		}
-		fmt.Fprintf(e.stdout, "  kept: %s %s of %s; this time %s (--fresh discards it)\n", k.Name, calibrate.Rate(k.Peak, k.Rate), k.Measured.Format(time.DateOnly), now)
+		e.print("  kept: %s %s of %s; this time %s (--fresh discards it)\n", k.Name, calibrate.Rate(k.Peak, k.Rate), k.Measured.Format(time.DateOnly), now)
 	}
 	if path != "" {
-		fmt.Fprintf(e.stdout, "  peaks: %s\n", relative(path))
+		e.print("  peaks: %s\n", relative(path)) // a path that does not fit begins a line, so that it can be copied
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pawl/internal/calibrate"
 	"pawl/internal/term"
 )
 
@@ -107,6 +108,24 @@ func TestMessagesFitTheTerminal(t *testing.T) {
 		}
 	}
 	if !strings.Contains(text, path) || !strings.Contains(text, "55.8 → 359 µs") || !strings.Contains(text, "\n  ") || strings.Join(strings.Fields(text), " ") != strings.Join(strings.Fields(piped.String()), " ") {
+		t.Errorf("a terminal has\n%s", text)
+	}
+}
+
+// The path of the peaks is on one line, where a terminal does not break it.
+func TestPathOfPeaksStaysWhole(t *testing.T) {
+	path := "/" + strings.Repeat("folder/", 9) + "peaks.json"
+	master, terminal := openTerminal(t, 80)
+	shown := make(chan string)
+	go func() {
+		raw, _ := io.ReadAll(master)
+		shown <- strings.ReplaceAll(string(raw), "\r\n", "\n")
+	}()
+	if err := showPeaks(&env{stdout: terminal, stderr: terminal}, &calibrateOptions{}, &calibrate.Peaks{}, nil, path); err != nil {
+		t.Error(err)
+	}
+	terminal.Close()
+	if text := <-shown; !strings.Contains(text, "  peaks:\n    "+path+"\n") {
 		t.Errorf("a terminal has\n%s", text)
 	}
 }
