@@ -123,7 +123,7 @@ func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported str
 			}
 		}
 		if output != "" {
-			fmt.Fprintln(e.stdout, strings.TrimSuffix(output, "\n"))
+			fmt.Fprintln(e.stdout, "  "+strings.ReplaceAll(strings.TrimSuffix(output, "\n"), "\n", "\n  "))
 		}
 		if o.Fault != nil && o.Fault.Hint != "" && !noted[o.Fault.Hint] {
 			noted[o.Fault.Hint] = true

@@ -234,7 +234,7 @@ func (t *text) item(item view.Item) {
 	}
 	t.maps(item.Maps)
 	if item.Built && item.Output != "" {
-		t.raw(strings.TrimRight(strings.Map(visible, item.Output), "\n") + "\n")
+		t.raw("    " + strings.ReplaceAll(strings.TrimRight(strings.Map(visible, item.Output), "\n"), "\n", "\n    ") + "\n") // as wide as it is: carets point at columns
 	}
 	t.log(item.Log)
 }
