@@ -219,6 +219,7 @@ func describe(ctx context.Context, opts PostOptions, a *admitted, source sourceR
 	comment := render.Comment(said)
 	return &Posted{Comment: comment, Check: forge.Check{
 		Name: opts.Name, SHA: opts.Head.SHA, Run: opts.Run, Conclusion: a.conclusion(), Title: plain, Summary: comment, URL: words.URL, Annotations: notes,
+		Vouched: a.Trust != claim.Claimed,
 	}, Unannotated: unannotated}
 }
 
@@ -235,7 +236,7 @@ func (p *Posted) send(ctx context.Context, opts PostOptions, at forge.Forge, pul
 	current := opts.Queue && len(pulls) == 0
 	var problems []error
 	for _, pull := range pulls {
-		state, err := at.Comment(ctx, forge.Comment{Pull: pull.Number, Name: opts.Name, SHA: opts.Head.SHA, Run: opts.Run, Text: p.Comment})
+		state, err := at.Comment(ctx, forge.Comment{Pull: pull.Number, Name: opts.Name, SHA: opts.Head.SHA, Run: opts.Run, Text: p.Comment, Vouched: p.Check.Vouched})
 		if err != nil {
 			problems = append(problems, fmt.Errorf("comment on pull request %d: %w", pull.Number, err))
 			current = true // the check says what the comment could not

@@ -223,6 +223,10 @@ func TestPostConclusion(t *testing.T) {
 			if !strings.Contains(h.comments[7], c.shows) {
 				t.Errorf("the comment does not show %s:\n%s", c.shows, h.comments[7])
 			}
+			vouched := c.report.Trust != claim.Claimed
+			if id := h.checks[0]["external_id"].(string); strings.HasSuffix(id, " vouched") != vouched || strings.Contains(h.comments[7], " run=3 vouched -->\n") != vouched {
+				t.Errorf("vouched %t: the check is %s, the comment\n%s", vouched, id, h.comments[7])
+			}
 			if c.want != forge.Success && strings.Contains(h.comments[7], "✅") {
 				t.Errorf("the comment looks like a success:\n%s", h.comments[7])
 			}
@@ -237,6 +241,9 @@ func TestPostStale(t *testing.T) {
 		"another repository": func(_ *hub, o *PostOptions) { o.Head.Repo = "someone/else" },
 		"a newer run": func(h *hub, _ *PostOptions) {
 			h.comments[7] = "<!-- pawl:pawl sha=" + measuredSHA + " run=4 -->\nnewer\n"
+		},
+		"a claim after a measurement": func(h *hub, _ *PostOptions) {
+			h.comments[7] = "<!-- pawl:pawl sha=" + measuredSHA + " run=2 vouched -->\nslower\n"
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
