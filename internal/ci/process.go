@@ -101,7 +101,7 @@ func lineage(pid int) []process {
 
 // leftovers lists the processes of a user that a job began: those that started with it or later, and
 // those that carry the runner's mark. The caller and its ancestors are not among them.
-func leftovers(uid int, since uint64) ([]process, error) {
+func leftovers(owns func(uid int) bool, since uint64) ([]process, error) {
 	entries, err := os.ReadDir(procFolder)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func leftovers(uid int, since uint64) ([]process, error) {
 			continue
 		}
 		p, err := readProcess(pid)
-		if err == nil && slices.Contains(p.uids, uid) && (p.start >= since || p.tracked) {
+		if err == nil && slices.ContainsFunc(p.uids, owns) && (p.start >= since || p.tracked) {
 			found = append(found, p)
 		}
 	}
@@ -129,9 +129,9 @@ const patience = 10 * time.Second
 
 // endLeftovers kills until nothing is left. Processes are stopped before they are killed, so that
 // those that start others cannot stay ahead.
-func endLeftovers(uid int, since uint64) (ended []process, left []process, err error) {
+func endLeftovers(owns func(uid int) bool, since uint64) (ended []process, left []process, err error) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		found, err := leftovers(uid, since)
+		found, err := leftovers(owns, since)
 		if err != nil || len(found) == 0 || time.Now().After(deadline) {
 			return ended, found, err
 		}
