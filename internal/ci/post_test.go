@@ -18,6 +18,7 @@ import (
 	"pawl/internal/forge"
 	"pawl/internal/judge"
 	"pawl/internal/result"
+	"pawl/internal/spec"
 )
 
 const (
@@ -394,6 +395,16 @@ func TestPostEnvironment(t *testing.T) {
 		got := fmt.Sprint(o.Forge.Kind, " ", o.Forge.URL, " ", o.Forge.Repo, " ", o.Head, " ", o.Queue, " ", o.Run, " ", o.URL, " ", o.Summary)
 		if err != nil || got != c.want || o.Forge.Token != postToken {
 			t.Errorf("%s: %v\n%s\n%s", name, err, got, c.want)
+		}
+	}
+}
+
+// A source that takes long to read costs the line of an annotation, and not the comment.
+func TestLineOfLargeSource(t *testing.T) {
+	kernel := &spec.Kernel{Launches: []*spec.Launch{{Entry: "scale"}}}
+	for size, want := range map[int]int{0: 4, maxAnnotated: 1} {
+		if got := lineOf(kernel, []byte(source+strings.Repeat(" ", size))); got != want {
+			t.Errorf("with %d bytes more: line %d, want %d", size, got, want)
 		}
 	}
 }
