@@ -121,6 +121,15 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Queue { // no pull request says what it changes
+		files, err := git.Changed(ctx, dir, tip.SHA, o.Head.SHA)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(files, isWorkflow) {
+			a.doubts = append(a.doubts, changesWorkflow)
+		}
+	}
 	now, err := spec.LoadEarlier(o.Spec)
 	if err != nil {
 		return nil, err
@@ -178,13 +187,15 @@ func (a *admitted) look(ctx context.Context, at forge.Forge, pulls []forge.Pull)
 		case err != nil:
 			a.doubts = append(a.doubts, "and nobody knows whether the pull request changes the workflow")
 		case slices.ContainsFunc(files, isWorkflow):
-			a.doubts = append(a.doubts, "and the pull request changes a workflow")
+			a.doubts = append(a.doubts, changesWorkflow)
 		default:
 			continue
 		}
 		return
 	}
 }
+
+const changesWorkflow = "and the pull request changes a workflow"
 
 // isWorkflow reports whether a file decides what a forge runs.
 func isWorkflow(file string) bool {

@@ -16,6 +16,7 @@ import (
 
 	"pawl/internal/claim"
 	"pawl/internal/forge"
+	"pawl/internal/git"
 	"pawl/internal/judge"
 	"pawl/internal/result"
 	"pawl/internal/spec"
@@ -405,6 +406,33 @@ func TestLineOfLargeSource(t *testing.T) {
 	for size, want := range map[int]int{0: 4, maxAnnotated: 1} {
 		if got := lineOf(kernel, []byte(source+strings.Repeat(" ", size))); got != want {
 			t.Errorf("with %d bytes more: line %d, want %d", size, got, want)
+		}
+	}
+}
+
+// TestQueueWithAWorkflow: a merge queue runs the workflows of what is merged, a stranger's too.
+func TestQueueWithAWorkflow(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for name, want := range map[string]int{"k.c": 0, ".github/workflows/pawl.yml": 1} {
+		file := baseCheckout(t)
+		dir := filepath.Dir(file)
+		commit(t, dir)
+		write(t, dir, name, "changed\n")
+		commit(t, dir)
+		head, err := git.Resolve(t.Context(), dir, "HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("git", "-C", dir, "checkout", "-q", "HEAD~1").CombinedOutput(); err != nil {
+			t.Fatalf("%s", out)
+		}
+		report := filepath.Join(t.TempDir(), "report.json")
+		if err := os.WriteFile(report, []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, err := PostOptions{Head: forge.Head{SHA: head}, Queue: true, Report: report, Trust: "own", Spec: file}.admit(t.Context())
+		if err != nil || len(a.doubts) != want {
+			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 	}
 }
