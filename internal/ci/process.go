@@ -44,7 +44,7 @@ func readProcess(pid int) (process, error) {
 	if len(fields) < 20 {
 		return p, fmt.Errorf("process %d: /proc says %q", pid, stat)
 	}
-	if fields[0] == "Z" || fields[0] == "X" {
+	if ended(fields[0]) && !threadsLive(folder) {
 		return p, os.ErrProcessDone
 	}
 	if p.parent, err = strconv.Atoi(fields[1]); err != nil {
@@ -73,6 +73,24 @@ func readProcess(pid int) (process, error) {
 		p.tracked = bytes.HasPrefix(environ, []byte(marker)) || bytes.Contains(environ, []byte("\x00"+marker))
 	}
 	return p, nil
+}
+
+func ended(state string) bool { return state == "Z" || state == "X" }
+
+// threadsLive reports whether a thread of a process goes on, although the first one, which the process
+// is named after, has ended: a zombie by its looks.
+func threadsLive(folder string) bool {
+	threads, err := os.ReadDir(filepath.Join(folder, "task"))
+	if err != nil {
+		return false
+	}
+	for _, thread := range threads {
+		stat, err := readSome(filepath.Join(folder, "task", thread.Name(), "stat"), 1<<12)
+		if fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])); err == nil && len(fields) > 0 && !ended(fields[0]) {
+			return true
+		}
+	}
+	return false
 }
 
 const marker = "RUNNER_TRACKING_ID="

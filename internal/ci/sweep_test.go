@@ -161,6 +161,46 @@ END
 	}
 }
 
+// With this variable the tests are a process whose first thread ends, and whose others go on.
+func init() {
+	if os.Getenv("PAWL_TEST_HEADLESS") != "" { // init runs on the first thread
+		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
+	}
+}
+
+// TestSweepEndsHeadlessProcesses: a process whose first thread has ended looks like a zombie.
+func TestSweepEndsHeadlessProcesses(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	p := testPolicy(t, StrangersByComment)
+	p.uid = os.Getuid()
+	p.begin(t, comment())
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{"PAWL_TEST_HEADLESS=1"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	state := func() string {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		return fields[0]
+	}
+	for state() != "Z" {
+		time.Sleep(time.Millisecond)
+	}
+	if !threadsLive(fmt.Sprintf("/proc/%d", cmd.Process.Pid)) {
+		t.Fatal("the process has ended as a whole")
+	}
+	gone := make(chan error, 1)
+	go func() { gone <- cmd.Wait() }()
+	swept, err := p.Sweep(false)
+	if err != nil || len(swept.Ended) != 1 || len(swept.Left) > 0 {
+		t.Fatalf("%+v, %v", swept, err)
+	}
+	<-gone
+}
+
 func TestSweepRestoresFiles(t *testing.T) {
 	if !inNamespace(t) {
 		return
