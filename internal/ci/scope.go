@@ -184,7 +184,8 @@ func wordsIn(word string) []string {
 	if strings.Contains(word, ".") {
 		out = append(out, strings.Split(word, ".")...)
 	}
-	if word[0] == '-' {
+	const longest = 300 // an option with a file; a name has at most 255 bytes
+	if word[0] == '-' && len(word) <= longest {
 		for i := 1; i < len(word); i++ {
 			out = append(out, word[i:])
 		}

@@ -208,3 +208,14 @@ func scopeAfter(t *testing.T, dir, name, text string, want bool) {
 		t.Errorf("%s: %+v, %v; want %t", name, got, err, want)
 	}
 }
+
+func TestWordsIn(t *testing.T) {
+	for word, want := range map[string]string{
+		"tuned.def": "tuned.def tuned def", "plain": "plain", "-Ia": "-Ia Ia a", "--include": "--include -include include nclude clude lude ude de e",
+		strings.Repeat("-", 10_000): strings.Repeat("-", 10_000), // a ruler
+	} {
+		if got := strings.Join(wordsIn(word), " "); got != want {
+			t.Errorf("%.20s: %.200s", word, got)
+		}
+	}
+}
