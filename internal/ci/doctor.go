@@ -160,9 +160,10 @@ type required struct {
 
 func (d *doctor) protection(ctx context.Context, branch string, _ bool) error {
 	var checks []required
-	protected, forced := false, true
+	protected, forced, current := false, true, false
 	var protection struct {
 		Checks *struct {
+			Strict bool       `json:"strict"`
 			Checks []required `json:"checks"`
 		} `json:"required_status_checks"`
 		Force *struct {
@@ -173,7 +174,7 @@ func (d *doctor) protection(ctx context.Context, branch string, _ bool) error {
 	case err == nil:
 		protected, forced = true, protection.Force != nil && protection.Force.Enabled
 		if protection.Checks != nil {
-			checks = protection.Checks.Checks
+			checks, current = protection.Checks.Checks, protection.Checks.Strict
 		}
 	case errors.Is(err, ErrForbidden):
 		return d.unknown("whether "+branch+" is protected", err)
@@ -184,6 +185,7 @@ func (d *doctor) protection(ctx context.Context, branch string, _ bool) error {
 		Type       string `json:"type"`
 		Parameters struct {
 			Checks []required `json:"required_status_checks"`
+			Strict bool       `json:"strict_required_status_checks_policy"`
 		} `json:"parameters"`
 	}
 	switch err := d.get(ctx, "/rules/branches/"+url.PathEscape(branch), &rules); {
@@ -192,6 +194,7 @@ func (d *doctor) protection(ctx context.Context, branch string, _ bool) error {
 		for _, rule := range rules {
 			checks = append(checks, rule.Parameters.Checks...)
 			forced = forced && rule.Type != "non_fast_forward"
+			current = current || rule.Parameters.Strict || rule.Type == "merge_queue"
 		}
 	case !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrForbidden):
 		return err
@@ -209,6 +212,10 @@ func (d *doctor) protection(ctx context.Context, branch string, _ bool) error {
 			"any workflow, also one that a pull request adds, can report a check named "+RequiredCheck,
 			"let pawl ci post write as a GitHub App of yours, and choose that App as the source of the required check")
 	}
+	// A branch is compared with the commit at which it left: what it changes may be slow only together
+	// with what has been merged since.
+	d.say(current, "what is merged was measured with the newest "+branch, "a branch that left "+branch+" long ago can be merged as it was measured then",
+		where+"require branches to be up to date before merging, or a merge queue")
 	d.say(protected && !forced, "nobody can force a push to "+branch, "pushes to "+branch+" can be forced: the baseline's history could be rewritten", where+"forbid force pushes")
 	return nil
 }

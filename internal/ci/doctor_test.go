@@ -15,7 +15,7 @@ var safe = map[string]string{
 	"/actions/permissions/fork-pr-contributor-approval": `{"approval_policy": "all_external_contributors"}`,
 	"/actions/permissions/workflow":                     `{"default_workflow_permissions": "read", "can_approve_pull_request_reviews": false}`,
 	"/actions/permissions":                              `{"enabled": true, "allowed_actions": "all", "sha_pinning_required": true}`,
-	"/branches/main/protection":                         `{"required_status_checks": {"contexts": ["pawl"], "checks": [{"context": "pawl", "app_id": 4711}]}, "allow_force_pushes": {"enabled": false}}`,
+	"/branches/main/protection":                         `{"required_status_checks": {"strict": true, "contexts": ["pawl"], "checks": [{"context": "pawl", "app_id": 4711}]}, "allow_force_pushes": {"enabled": false}}`,
 	"/rules/branches/main":                              `[]`,
 	"/environments/pawl-strangers":                      `{"protection_rules": [{"type": "required_reviewers"}]}`,
 	"/actions/runners":                                  `{"total_count": 1, "runners": [{"name": "gpu1", "ephemeral": true}]}`,
@@ -45,7 +45,7 @@ func examine(t *testing.T, answers map[string]string) ([]Finding, error) {
 
 func TestDoctorFindsNothingOpen(t *testing.T) {
 	found, err := examine(t, safe)
-	if err != nil || len(found) != 10 {
+	if err != nil || len(found) != 11 {
 		t.Fatalf("%v, %v", found, err)
 	}
 	for _, f := range found {
@@ -70,6 +70,7 @@ func TestDoctorFindsWhatIsOpen(t *testing.T) {
 		"a check of any App":           {"/branches/main/protection", `{"required_status_checks": {"checks": [{"context": "pawl", "app_id": null}]}}`, "any workflow, also one that a pull request adds"},
 		"a check of any workflow":      {"/branches/main/protection", `{"required_status_checks": {"checks": [{"context": "pawl", "app_id": 15368}]}}`, "any workflow, also one that a pull request adds"},
 		"forced pushes":                {"/branches/main/protection", `{"required_status_checks": {"checks": [{"context": "pawl", "app_id": 4711}]}, "allow_force_pushes": {"enabled": true}}`, "pushes to main can be forced"},
+		"old branches":                 {"/branches/main/protection", `{"required_status_checks": {"strict": false, "checks": [{"context": "pawl", "app_id": 4711}]}}`, "a branch that left main long ago"},
 		"no environment":               {"/environments/pawl-strangers", "", "has no required reviewers"},
 		"a lasting runner":             {"/actions/runners", `{"runners": [{"name": "gpu1"}, {"name": "gpu2"}]}`, "serve a public repository: gpu1, gpu2"},
 	} {
@@ -98,11 +99,16 @@ func TestDoctorFindsWhatIsOpen(t *testing.T) {
 func TestDoctorReadsRulesets(t *testing.T) {
 	answers := maps.Clone(safe)
 	delete(answers, "/branches/main/protection")
-	answers["/rules/branches/main"] = `[{"type": "non_fast_forward"}, {"type": "required_status_checks", "parameters": {"required_status_checks": [{"context": "pawl", "integration_id": 4711}]}}]`
-	found, err := examine(t, answers)
-	for _, f := range found {
-		if err != nil || !f.OK {
-			t.Errorf("%+v, %v", f, err)
+	for _, upToDate := range []string{`"strict_required_status_checks_policy": true, `, ""} {
+		answers["/rules/branches/main"] = `[{"type": "non_fast_forward"}, {"type": "required_status_checks", "parameters": {` + upToDate + `"required_status_checks": [{"context": "pawl", "integration_id": 4711}]}}]`
+		if upToDate == "" {
+			answers["/rules/branches/main"] = strings.TrimSuffix(answers["/rules/branches/main"], "]") + `, {"type": "merge_queue"}]`
+		}
+		found, err := examine(t, answers)
+		for _, f := range found {
+			if err != nil || !f.OK {
+				t.Errorf("%+v, %v", f, err)
+			}
 		}
 	}
 }

@@ -44,10 +44,11 @@ func openFolder(path string, owner int) (*folder, error) {
 	return &folder{root, path}, nil
 }
 
-// bornBefore reports whether a folder below is older than a time: its change time moves with every
-// file in it, its birth never does. Where the file system keeps no birth times it counts as new.
+// bornBefore reports whether a file or folder below is older than a time: a change time moves with
+// every file in a folder, and with every touch; a birth never does. Where the file system keeps no
+// birth times it counts as new.
 func (f *folder) bornBefore(name string, when time.Time) bool {
-	file, err := f.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0)
+	file, err := f.OpenFile(name, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return false
 	}

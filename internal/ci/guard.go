@@ -188,21 +188,52 @@ func (p *Policy) Guard(job *Job, now time.Time) (*Admission, *Swept, error) {
 	return admission, swept, p.save(p.recordFile(), next)
 }
 
-// sweepBefore sweeps after a job whose own sweep did not happen: its end was cut off, or the job kept
-// the hook from running. The runner has fetched the next job's actions by then, which go too, so
-// that job must be run again.
+// sweepBefore sweeps after the last job once more. That job may have kept its hook from running, or have
+// run sweep itself, by the same sudo rule, and gone on: that it was swept is no proof. Where something
+// of a stranger's is found, the work folder goes too, with the next job's actions, which the runner
+// has fetched by then: so that job must be run again.
 func (p *Policy) sweepBefore(last *record) (*Swept, error) {
-	if last == nil || last.Swept {
+	if last == nil {
 		return &Swept{}, nil
 	}
-	swept, err := p.Sweep(false)
+	if last.Swept && last.Lane != OwnLane {
+		planted, err := p.plantedInWork(currentWorker())
+		if err != nil {
+			return nil, fmt.Errorf("the job before (run %s) could not be swept: %w", last.RunID, err)
+		}
+		last.Swept = !planted
+	}
+	swept, err := p.sweep(last, false)
 	switch {
 	case err != nil:
 		return swept, fmt.Errorf("the job before (run %s) could not be swept: %w", last.RunID, err)
 	case len(swept.Left) > 0:
 		return swept, fmt.Errorf("the job before (run %s) left something that could not be put right: %s", last.RunID, swept.Left[0])
-	case last.Lane != OwnLane:
+	case last.Lane != OwnLane && !swept.before:
 		return swept, fmt.Errorf("the job before (run %s) was not swept; it is now: run this job again", last.RunID)
 	}
 	return swept, nil
+}
+
+// plantedInWork reports whether the work folder, which a sweep has emptied, holds something that is
+// older than the runner's process for the job that begins now. The runner empties _temp itself.
+func (p *Policy) plantedInWork(now *worker) (bool, error) {
+	if now == nil {
+		return false, nil
+	}
+	root, err := openFolder(p.Work, p.uid)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	for _, entry := range entries {
+		if entry.Name() != "_temp" && root.bornBefore(entry.Name(), now.began()) {
+			return true, nil
+		}
+	}
+	return false, err
 }

@@ -37,6 +37,7 @@ func testPolicy(t *testing.T, strangers string) *Policy {
 	if err != nil {
 		t.Fatal(err)
 	}
+	policy.spools = nil // tests sweep what they made, and nothing of this machine's
 	return policy
 }
 

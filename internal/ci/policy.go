@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -43,6 +44,9 @@ type Policy struct {
 	age   time.Duration
 	owner int // of the policy, and of whatever it relies on
 	uid   int // User's
+
+	subordinate []idRange // users that User may become in a namespace of its own
+	spools      []string  // folders of the system that keep files for the user
 }
 
 // How a stranger's commit gets onto the machine.
@@ -131,8 +135,71 @@ func (p *Policy) check() error {
 		return fmt.Errorf("approval_age: %q: expected a time such as 24h", p.ApprovalAge)
 	}
 	p.age = age
-	p.uid, err = userID(p.User)
+	if p.uid, err = userID(p.User); err != nil {
+		return err
+	}
+	p.spools = spoolsOf(p.uid)
+	p.subordinate, err = subordinateOf(subordinateFile, p.User, p.uid)
 	return err
+}
+
+// idRange is a range of user numbers.
+type idRange struct{ first, count int }
+
+// owns reports whether a user is the runner's, or one that the runner's user may become: a job that
+// unshares a user namespace can run and write as each of its subordinate users.
+func (p *Policy) owns(uid int) bool {
+	return uid == p.uid || slices.ContainsFunc(p.subordinate, func(r idRange) bool { return uid >= r.first && uid-r.first < r.count })
+}
+
+// subordinateFile is where useradd writes the users that another user may become.
+const subordinateFile = "/etc/subuid"
+
+// subordinateOf reads the subordinate users of a user, who is named or numbered there.
+func subordinateOf(name, user string, uid int) ([]idRange, error) {
+	text, err := readSome(name, maxPolicy)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := []string{user, strconv.Itoa(uid)}
+	if found, err := lookUser(uid); err == nil {
+		names = append(names, found)
+	}
+	var out []idRange
+	for line := range strings.Lines(string(text)) {
+		parts := strings.Split(strings.TrimSpace(line), ":")
+		if len(parts) != 3 || !slices.Contains(names, parts[0]) {
+			continue
+		}
+		first, err := strconv.Atoi(parts[1])
+		count, problem := strconv.Atoi(parts[2])
+		if err = errors.Join(err, problem); err != nil || first <= 0 || count < 0 {
+			return nil, fmt.Errorf("%s: %q: expected user:first:count", name, strings.TrimSpace(line))
+		}
+		out = append(out, idRange{first, count})
+	}
+	return out, nil
+}
+
+func lookUser(uid int) (string, error) {
+	found, err := user.LookupId(strconv.Itoa(uid))
+	if err != nil {
+		return "", err
+	}
+	return found.Username, nil
+}
+
+// spoolsOf lists folders outside of home and temp in which any user can leave files, some of them
+// commands that a daemon runs later in the user's name: jobs of cron and at, as Debian and Red Hat
+// have them, locks, message queues, core dumps, and the user's runtime folder.
+func spoolsOf(uid int) []string {
+	return []string{
+		"/var/spool/cron/crontabs", "/var/spool/cron", "/var/spool/cron/atjobs", "/var/spool/at", "/var/spool/atjobs",
+		"/run/lock", "/dev/mqueue", "/var/crash", fmt.Sprintf("/run/user/%d", uid),
+	}
 }
 
 // userID returns the number of a user, who must not be root.

@@ -121,6 +121,15 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Queue { // no pull request says what it changes
+		files, err := git.Changed(ctx, dir, tip.SHA, o.Head.SHA)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(files, isWorkflow) {
+			a.doubts = append(a.doubts, changesWorkflow)
+		}
+	}
 	now, err := spec.LoadEarlier(o.Spec)
 	if err != nil {
 		return nil, err
@@ -178,13 +187,15 @@ func (a *admitted) look(ctx context.Context, at forge.Forge, pulls []forge.Pull)
 		case err != nil:
 			a.doubts = append(a.doubts, "and nobody knows whether the pull request changes the workflow")
 		case slices.ContainsFunc(files, isWorkflow):
-			a.doubts = append(a.doubts, "and the pull request changes a workflow")
+			a.doubts = append(a.doubts, changesWorkflow)
 		default:
 			continue
 		}
 		return
 	}
 }
+
+const changesWorkflow = "and the pull request changes a workflow"
 
 // isWorkflow reports whether a file decides what a forge runs.
 func isWorkflow(file string) bool {
@@ -219,6 +230,7 @@ func describe(ctx context.Context, opts PostOptions, a *admitted, source sourceR
 	comment := render.Comment(said)
 	return &Posted{Comment: comment, Check: forge.Check{
 		Name: opts.Name, SHA: opts.Head.SHA, Run: opts.Run, Conclusion: a.conclusion(), Title: plain, Summary: comment, URL: words.URL, Annotations: notes,
+		Vouched: a.Trust != claim.Claimed,
 	}, Unannotated: unannotated}
 }
 
@@ -235,7 +247,7 @@ func (p *Posted) send(ctx context.Context, opts PostOptions, at forge.Forge, pul
 	current := opts.Queue && len(pulls) == 0
 	var problems []error
 	for _, pull := range pulls {
-		state, err := at.Comment(ctx, forge.Comment{Pull: pull.Number, Name: opts.Name, SHA: opts.Head.SHA, Run: opts.Run, Text: p.Comment})
+		state, err := at.Comment(ctx, forge.Comment{Pull: pull.Number, Name: opts.Name, SHA: opts.Head.SHA, Run: opts.Run, Text: p.Comment, Vouched: p.Check.Vouched})
 		if err != nil {
 			problems = append(problems, fmt.Errorf("comment on pull request %d: %w", pull.Number, err))
 			current = true // the check says what the comment could not

@@ -92,8 +92,15 @@ func within(root, file string) (string, bool) {
 	return filepath.ToSlash(below), err == nil && filepath.IsLocal(below)
 }
 
+// maxAnnotated is the longest source in which functions are looked for. The change wrote it, and
+// could keep the job busy with it until nothing can be posted.
+const maxAnnotated = 1 << 20
+
 // lineOf returns the line that a kernel's first function begins at; 1 where it is not found.
 func lineOf(k *spec.Kernel, source []byte) int {
+	if len(source) > maxAnnotated {
+		return 1
+	}
 	entry := ""
 	if len(k.Launches) > 0 {
 		entry = k.Launches[0].Entry

@@ -16,8 +16,10 @@ import (
 
 	"pawl/internal/claim"
 	"pawl/internal/forge"
+	"pawl/internal/git"
 	"pawl/internal/judge"
 	"pawl/internal/result"
+	"pawl/internal/spec"
 )
 
 const (
@@ -223,6 +225,10 @@ func TestPostConclusion(t *testing.T) {
 			if !strings.Contains(h.comments[7], c.shows) {
 				t.Errorf("the comment does not show %s:\n%s", c.shows, h.comments[7])
 			}
+			vouched := c.report.Trust != claim.Claimed
+			if id := h.checks[0]["external_id"].(string); strings.HasSuffix(id, " vouched") != vouched || strings.Contains(h.comments[7], " run=3 vouched -->\n") != vouched {
+				t.Errorf("vouched %t: the check is %s, the comment\n%s", vouched, id, h.comments[7])
+			}
 			if c.want != forge.Success && strings.Contains(h.comments[7], "✅") {
 				t.Errorf("the comment looks like a success:\n%s", h.comments[7])
 			}
@@ -237,6 +243,9 @@ func TestPostStale(t *testing.T) {
 		"another repository": func(_ *hub, o *PostOptions) { o.Head.Repo = "someone/else" },
 		"a newer run": func(h *hub, _ *PostOptions) {
 			h.comments[7] = "<!-- pawl:pawl sha=" + measuredSHA + " run=4 -->\nnewer\n"
+		},
+		"a claim after a measurement": func(h *hub, _ *PostOptions) {
+			h.comments[7] = "<!-- pawl:pawl sha=" + measuredSHA + " run=2 vouched -->\nslower\n"
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -387,6 +396,43 @@ func TestPostEnvironment(t *testing.T) {
 		got := fmt.Sprint(o.Forge.Kind, " ", o.Forge.URL, " ", o.Forge.Repo, " ", o.Head, " ", o.Queue, " ", o.Run, " ", o.URL, " ", o.Summary)
 		if err != nil || got != c.want || o.Forge.Token != postToken {
 			t.Errorf("%s: %v\n%s\n%s", name, err, got, c.want)
+		}
+	}
+}
+
+// A source that takes long to read costs the line of an annotation, and not the comment.
+func TestLineOfLargeSource(t *testing.T) {
+	kernel := &spec.Kernel{Launches: []*spec.Launch{{Entry: "scale"}}}
+	for size, want := range map[int]int{0: 4, maxAnnotated: 1} {
+		if got := lineOf(kernel, []byte(source+strings.Repeat(" ", size))); got != want {
+			t.Errorf("with %d bytes more: line %d, want %d", size, got, want)
+		}
+	}
+}
+
+// TestQueueWithAWorkflow: a merge queue runs the workflows of what is merged, a stranger's too.
+func TestQueueWithAWorkflow(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for name, want := range map[string]int{"k.c": 0, ".github/workflows/pawl.yml": 1} {
+		file := baseCheckout(t)
+		dir := filepath.Dir(file)
+		commit(t, dir)
+		write(t, dir, name, "changed\n")
+		commit(t, dir)
+		head, err := git.Resolve(t.Context(), dir, "HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("git", "-C", dir, "checkout", "-q", "HEAD~1").CombinedOutput(); err != nil {
+			t.Fatalf("%s", out)
+		}
+		report := filepath.Join(t.TempDir(), "report.json")
+		if err := os.WriteFile(report, []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, err := PostOptions{Head: forge.Head{SHA: head}, Queue: true, Report: report, Trust: "own", Spec: file}.admit(t.Context())
+		if err != nil || len(a.doubts) != want {
+			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func readProcess(pid int) (process, error) {
 	if len(fields) < 20 {
 		return p, fmt.Errorf("process %d: /proc says %q", pid, stat)
 	}
-	if fields[0] == "Z" || fields[0] == "X" {
+	if ended(fields[0]) && !threadsLive(folder) {
 		return p, os.ErrProcessDone
 	}
 	if p.parent, err = strconv.Atoi(fields[1]); err != nil {
@@ -75,6 +75,24 @@ func readProcess(pid int) (process, error) {
 	return p, nil
 }
 
+func ended(state string) bool { return state == "Z" || state == "X" }
+
+// threadsLive reports whether a thread of a process goes on, although the first one, which the process
+// is named after, has ended: a zombie by its looks.
+func threadsLive(folder string) bool {
+	threads, err := os.ReadDir(filepath.Join(folder, "task"))
+	if err != nil {
+		return false
+	}
+	for _, thread := range threads {
+		stat, err := readSome(filepath.Join(folder, "task", thread.Name(), "stat"), 1<<12)
+		if fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])); err == nil && len(fields) > 0 && !ended(fields[0]) {
+			return true
+		}
+	}
+	return false
+}
+
 const marker = "RUNNER_TRACKING_ID="
 
 func readSome(name string, most int64) ([]byte, error) {
@@ -101,7 +119,7 @@ func lineage(pid int) []process {
 
 // leftovers lists the processes of a user that a job began: those that started with it or later, and
 // those that carry the runner's mark. The caller and its ancestors are not among them.
-func leftovers(uid int, since uint64) ([]process, error) {
+func leftovers(owns func(uid int) bool, since uint64) ([]process, error) {
 	entries, err := os.ReadDir(procFolder)
 	if err != nil {
 		return nil, err
@@ -117,7 +135,7 @@ func leftovers(uid int, since uint64) ([]process, error) {
 			continue
 		}
 		p, err := readProcess(pid)
-		if err == nil && slices.Contains(p.uids, uid) && (p.start >= since || p.tracked) {
+		if err == nil && slices.ContainsFunc(p.uids, owns) && (p.start >= since || p.tracked) {
 			found = append(found, p)
 		}
 	}
@@ -129,9 +147,9 @@ const patience = 10 * time.Second
 
 // endLeftovers kills until nothing is left. Processes are stopped before they are killed, so that
 // those that start others cannot stay ahead.
-func endLeftovers(uid int, since uint64) (ended []process, left []process, err error) {
+func endLeftovers(owns func(uid int) bool, since uint64) (ended []process, left []process, err error) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		found, err := leftovers(uid, since)
+		found, err := leftovers(owns, since)
 		if err != nil || len(found) == 0 || time.Now().After(deadline) {
 			return ended, found, err
 		}

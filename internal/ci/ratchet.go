@@ -152,6 +152,10 @@ func (o RatchetOptions) commit(ctx context.Context, dir, tip string, report *res
 		if row.Moved == nil || !row.Moved.Done {
 			continue
 		}
+		if why := unproven(row); why != "" {
+			made.Refused = append(made.Refused, row.Name()+": "+why)
+			continue
+		}
 		class := row.Class
 		if class == "" {
 			class = report.DeviceClass
@@ -186,6 +190,25 @@ func (o RatchetOptions) commit(ctx context.Context, dir, tip string, report *res
 	}
 	made.Commit, err = bench.Commit(ctx, filepath.Join(below, ratchet.Folder), o.message(report, made, mark))
 	return err
+}
+
+// unproven says why a row does not move the baseline, whatever the job that measured it says; "": it may.
+// That job keeps the same rule, but what is suspicious about its report is only found here.
+func unproven(row *result.Row) string {
+	v := row.Verification
+	switch {
+	case v != nil && v.Integrity != result.Clean:
+		why := "its result is " + string(v.Integrity)
+		if len(v.Findings) > 0 {
+			why += ": " + v.Findings[len(v.Findings)-1].Message
+		}
+		return why
+	case row.Moved.Anchor: // its answers were verified when it became the baseline
+		return ""
+	case v == nil || v.Passed == 0:
+		return "its answers were not verified"
+	}
+	return ""
 }
 
 func (o RatchetOptions) message(report *result.Report, made *Ratcheted, mark string) string {

@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -64,11 +65,16 @@ func FindScope(ctx context.Context, file, base, head string) (*Scope, error) {
 	return scope, nil
 }
 
-var codeEndings = []string{".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".py"}
+var codeEndings = []string{
+	".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl", ".ipp", ".tpp", ".tcc", ".def", ".py",
+	".s", ".S", ".ptx", ".o", ".a", ".so", ".cubin", ".fatbin", ".pyc", ".pth",
+}
 
 var (
 	fileName      = regexp.MustCompile(`[A-Za-z0-9_+-][A-Za-z0-9_.+-]*`)
+	wholeFileName = regexp.MustCompile(`^` + fileName.String() + `$`)
 	macroIncluded = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]`)
+	dynamicImport = regexp.MustCompile(`\b(importlib|__import__|runpy|exec|eval|spec_from_file_location)\b`)
 )
 
 // maxInput is the largest file that is searched for names; sources are smaller.
@@ -89,7 +95,7 @@ func inputs(ctx context.Context, root, file string) (counts func(string) bool, w
 		return nil, "", err
 	}
 	anyCode := func(name string) bool {
-		return name == described || slices.Contains(codeEndings, path.Ext(name)) || inBaseline(name)
+		return name == described || slices.Contains(codeEndings, path.Ext(name)) || always(name)
 	}
 	described = filepath.ToSlash(described)
 	loaded, err := spec.Load(file)
@@ -101,23 +107,28 @@ func inputs(ctx context.Context, root, file string) (counts func(string) bool, w
 		return nil, "", err
 	}
 	named := map[string][]string{} // paths, by how other files mention them
+	var odd []string               // paths whose names are no words
 	for _, name := range tracked {
-		named[path.Base(name)] = append(named[path.Base(name)], name)
-		if module, ok := strings.CutSuffix(path.Base(name), ".py"); ok {
-			named[module] = append(named[module], name)
-			if module == "__init__" {
-				named[path.Base(path.Dir(name))] = append(named[path.Base(path.Dir(name))], name)
-			}
+		if !wholeFileName.MatchString(path.Base(name)) {
+			odd = append(odd, name)
+		}
+		for _, mention := range mentions(name) {
+			named[mention] = append(named[mention], name)
 		}
 	}
 	found := map[string]bool{described: true}
 	queue := []string{described}
-	for _, kernel := range loaded.Kernels {
-		source := path.Join(path.Dir(described), filepath.ToSlash(kernel.Source))
-		if !found[source] {
-			found[source], queue = true, append(queue, source)
+	add := func(names ...string) {
+		for _, name := range names {
+			if !found[name] {
+				found[name], queue = true, append(queue, name)
+			}
 		}
 	}
+	for _, kernel := range loaded.Kernels {
+		add(path.Join(path.Dir(described), filepath.ToSlash(kernel.Source)))
+	}
+	words := map[string]bool{} // that inputs have
 	for ; len(queue) > 0; queue = queue[1:] {
 		text, err := readInput(filepath.Join(root, filepath.FromSlash(queue[0])))
 		if err != nil {
@@ -126,29 +137,77 @@ func inputs(ctx context.Context, root, file string) (counts func(string) bool, w
 		if macroIncluded.Match(text) {
 			return anyCode, queue[0] + " includes a file that a macro names, so every source counts", nil
 		}
+		if path.Ext(queue[0]) == ".py" && dynamicImport.Match(text) {
+			return anyCode, queue[0] + " may import a module by a name that it computes, so every source counts", nil
+		}
 		for _, word := range fileName.FindAll(text, -1) {
-			for _, name := range named[string(word)] {
-				if !found[name] {
-					found[name], queue = true, append(queue, name)
-				}
+			for _, name := range wordsIn(string(word)) {
+				words[name] = true
+				add(named[name]...)
+			}
+		}
+		for _, name := range odd {
+			if bytes.Contains(text, []byte(path.Base(name))) {
+				add(name)
 			}
 		}
 	}
 	return func(name string) bool {
-		if found[name] || inBaseline(name) {
+		if found[name] || always(name) {
 			return true
 		}
-		// A file that the working tree lacks (it is new or gone) may be one that a source mentions.
+		// A file that the working tree lacks (it is new or gone) may be one that a source mentions, or
+		// stand in the way of one that is not in the repository: a header of the system, a package.
 		_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
-		return errors.Is(err, fs.ErrNotExist) && slices.Contains(codeEndings, path.Ext(name))
+		return errors.Is(err, fs.ErrNotExist) && (slices.Contains(codeEndings, path.Ext(name)) || !wholeFileName.MatchString(path.Base(name)) ||
+			slices.ContainsFunc(mentions(name), func(mention string) bool { return words[mention] }))
 	}, "inputs of a kernel", nil
 }
 
-func inBaseline(name string) bool { return strings.Contains("/"+name, "/.pawl/baseline/") }
+// mentions returns how other files may mention a file: by its name, or as a module.
+func mentions(name string) []string {
+	base := path.Base(name)
+	out := []string{base}
+	module, _, dotted := strings.Cut(base, ".")
+	if ending := path.Ext(base); dotted && (ending == ".py" || ending == ".so" || ending == ".pyc") {
+		if out = append(out, module); module == "__init__" {
+			out = append(out, path.Base(path.Dir(name)))
+		}
+	}
+	return out
+}
 
-// readInput reads a file that may mention others; large and absent ones mention none.
+// wordsIn returns the names that a word may stand for: itself, the modules between its dots
+// (package.module), and whatever an option ends with (-includefile.h).
+func wordsIn(word string) []string {
+	out := []string{word}
+	if strings.Contains(word, ".") {
+		out = append(out, strings.Split(word, ".")...)
+	}
+	const longest = 300 // an option with a file; a name has at most 255 bytes
+	if word[0] == '-' && len(word) <= longest {
+		for i := 1; i < len(word); i++ {
+			out = append(out, word[i:])
+		}
+	}
+	return out
+}
+
+// always reports whether a file counts whatever mentions it: pawl's own files, files that decide
+// what a checkout holds, and those that decide what a forge runs.
+func always(name string) bool {
+	base := path.Base(name)
+	return strings.Contains("/"+name, "/.pawl/") || base == ".gitattributes" || base == ".gitmodules" || isWorkflow(name)
+}
+
+// readInput reads a file that may mention others; large and absent ones mention none. A link mentions
+// the file that it leads to.
 func readInput(name string) ([]byte, error) {
 	info, err := os.Lstat(name)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(name)
+		return []byte(target), err
+	}
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.Mode().IsRegular() || info.Size() > maxInput) {
 		return nil, nil
 	}

@@ -122,3 +122,100 @@ func TestScopeOfAnotherTree(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// TestScopeOfAForgedTree: the report job calls a stranger's change unmeasured, and so green, by its
+// file names alone. A change that reaches a kernel by another way than an ordinary name counts.
+func TestScopeOfAForgedTree(t *testing.T) {
+	files := map[string]string{
+		"pawl.yaml":                          scopeSpec,
+		"src/saxpy.c":                        "#include <complex>\n#include <link.h>\n#include \"gr\u00f6\u00dfe und mehr.h\"\nvoid saxpy(float *y, int n) {}\n",
+		"include/gr\u00f6\u00dfe und mehr.h": "", "shared/impl.txt": "#define ONE 1\n", "docs/guide.md": "see saxpy.c\n", "docs/gr\u00f6\u00dfe.md": "",
+		"config/tuned.def": "",
+	}
+	for name, want := range map[string]bool{
+		"include/complex":                    true,                             // before the system's header
+		"include/gr\u00f6\u00dfe und mehr.h": true,                             // no word
+		"shared/impl.txt":                    true,                             // behind a link
+		".gitattributes":                     true, "src/.gitattributes": true, // other bytes in the checkout
+		".pawl/peaks/cpu.json":       true, // a roof that nobody reaches
+		".github/workflows/pawl.yml": true, "tools/gpu/action.yml": true,
+		"docs/guide.md": false, "docs/gr\u00f6\u00dfe.md": false, "docs/new.md": false, "README.md": false, ".github/ISSUE_TEMPLATE/bug.md": false,
+	} {
+		dir := t.TempDir()
+		for file, text := range files {
+			write(t, dir, file, text)
+		}
+		if err := os.Symlink("../shared/impl.txt", filepath.Join(dir, "include/link.h")); err != nil {
+			t.Fatal(err)
+		}
+		scopeAfter(t, dir, name, files[name]+"\n\n", want)
+	}
+}
+
+// TestScopeOfModules: Python's modules are named with their packages.
+func TestScopeOfModules(t *testing.T) {
+	files := map[string]string{
+		"pawl.yaml": `version: 1
+kernels:
+  saxpy:
+    python: "main:saxpy"
+    args:
+      - {name: y, dtype: f32, shape: [N], role: out}
+      - {name: n, dtype: i32, value: N}
+    oracle: {elementwise: "1"}
+configs:
+  small: {N: 64}
+`,
+		"main.py":             "import numpy\nimport kernels.fast.inner as k\nfrom . import beside\n\ndef saxpy(y, n):\n    k.f(y)\n",
+		"kernels/__init__.py": "", "kernels/fast/__init__.py": "", "kernels/fast/inner.py": "", "kernels/slow.py": "", "beside.py": "",
+	}
+	for name, want := range map[string]bool{
+		"main.py": true, "kernels/__init__.py": true, "kernels/fast/__init__.py": true, "kernels/fast/inner.py": true, "beside.py": true,
+		"numpy.cpython-312-x86_64-linux-gnu.so": true, "numpy/__init__.so": true, "kernels/slow.py": false, "notes.txt": false,
+	} {
+		dir := t.TempDir()
+		for file, text := range files {
+			write(t, dir, file, text)
+		}
+		scopeAfter(t, dir, name, files[name]+"\n\n", want)
+	}
+	dir := t.TempDir()
+	for file, text := range files {
+		write(t, dir, file, text)
+	}
+	write(t, dir, "main.py", "import importlib\nk = importlib.import_module('kernels.' + 'slow')\ndef saxpy(y, n):\n    k.f(y)\n")
+	scopeAfter(t, dir, "kernels/slow.py", "\n", true)
+}
+
+// scopeAfter commits a folder and then a change of one file, and asks about the change as the report
+// job does: with the commit before it checked out.
+func scopeAfter(t *testing.T, dir, name, text string, want bool) {
+	t.Helper()
+	if err := git.Create(t.Context(), dir, "begin"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, name, text)
+	commit(t, dir)
+	head, err := git.Resolve(t.Context(), dir, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("git", "-C", dir, "checkout", "-q", "HEAD~1").CombinedOutput(); err != nil {
+		t.Fatalf("%s", out)
+	}
+	got, err := FindScope(t.Context(), filepath.Join(dir, "pawl.yaml"), "HEAD", head)
+	if err != nil || got.Measure != want {
+		t.Errorf("%s: %+v, %v; want %t", name, got, err, want)
+	}
+}
+
+func TestWordsIn(t *testing.T) {
+	for word, want := range map[string]string{
+		"tuned.def": "tuned.def tuned def", "plain": "plain", "-Ia": "-Ia Ia a", "--include": "--include -include include nclude clude lude ude de e",
+		strings.Repeat("-", 10_000): strings.Repeat("-", 10_000), // a ruler
+	} {
+		if got := strings.Join(wordsIn(word), " "); got != want {
+			t.Errorf("%.20s: %.200s", word, got)
+		}
+	}
+}

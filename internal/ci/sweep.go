@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"pawl/internal/disk"
 )
 
@@ -22,6 +24,8 @@ type Swept struct {
 	Removed  []string // files and folders that a job left
 	Restored []string // files of the home folder that it changed or removed
 	Left     []string // what could not be put right
+
+	before bool // an earlier sweep had emptied the work folder, and nothing was found to run
 }
 
 // remove deletes one file or folder below a root, without following links out of it.
@@ -56,6 +60,16 @@ type record struct {
 type worker struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"`
+}
+
+// began returns when the process started.
+func (w *worker) began() time.Time {
+	const ticks = 100 // a second; Linux counts so on every architecture
+	var since unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &since); err != nil {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Duration(w.Start)*(time.Second/ticks) - time.Duration(since.Nano()))
 }
 
 func (w *worker) lives() bool {
@@ -162,10 +176,17 @@ func (p *Policy) Sweep(dry bool) (*Swept, error) {
 	if err != nil {
 		return nil, err
 	}
-	tell := &Swept{}
 	if last == nil {
-		return tell, nil
+		return &Swept{}, nil
 	}
+	last.Swept = false
+	return p.sweep(last, dry)
+}
+
+// sweep is Sweep, for a job that may have been swept already: then its work folder stays, unless
+// something of the job still ran.
+func (p *Policy) sweep(last *record, dry bool) (*Swept, error) {
+	tell := &Swept{}
 	since := last.Start
 	if last.Boot != bootID() { // processes of that job ended with the machine's last run
 		since = 1 << 63
@@ -188,6 +209,15 @@ func (p *Policy) Sweep(dry bool) (*Swept, error) {
 			return tell, err
 		}
 	}
+	for _, spool := range p.spools {
+		// Only root can put a link there, and what it leads to is in the list, too.
+		if info, err := os.Lstat(spool); err != nil || !info.IsDir() {
+			continue
+		}
+		if err := p.sweepSince(spool, anybody, last.Began, dry, tell); err != nil {
+			return tell, err
+		}
+	}
 	if err := p.sweepLinks(dry, tell); err != nil {
 		return tell, err
 	}
@@ -197,8 +227,10 @@ func (p *Policy) Sweep(dry bool) (*Swept, error) {
 				return tell, err
 			}
 		}
-		if err := p.sweepWork(dry, tell); err != nil {
-			return tell, err
+		if tell.before = last.Swept && len(tell.Ended) == 0; !tell.before {
+			if err := p.sweepWork(dry, tell); err != nil {
+				return tell, err
+			}
 		}
 	}
 	if dry || len(tell.Left) > 0 {
@@ -210,13 +242,13 @@ func (p *Policy) Sweep(dry bool) (*Swept, error) {
 
 func (p *Policy) sweepProcesses(since uint64, dry bool, tell *Swept) error {
 	if dry {
-		found, err := leftovers(p.uid, since)
+		found, err := leftovers(p.owns, since)
 		for _, process := range found {
 			tell.Ended = append(tell.Ended, process.String())
 		}
 		return err
 	}
-	ended, left, err := endLeftovers(p.uid, since)
+	ended, left, err := endLeftovers(p.owns, since)
 	for _, process := range ended {
 		tell.Ended = append(tell.Ended, process.String())
 	}
@@ -260,7 +292,7 @@ func (p *Policy) sweepSince(at string, owner int, began time.Time, dry bool, tel
 			return fmt.Errorf("%s: more than %d files", at, 10*maxEntries)
 		}
 		stat, ok := info.Sys().(*syscall.Stat_t)
-		if !ok || int(stat.Uid) != p.uid {
+		if !ok || !p.owns(int(stat.Uid)) {
 			if info.IsDir() { // nothing of the user's can be new in what others own, unless all may write there
 				if info.Mode().Perm()&0o002 != 0 {
 					return nil

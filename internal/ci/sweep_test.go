@@ -161,6 +161,46 @@ END
 	}
 }
 
+// With this variable the tests are a process whose first thread ends, and whose others go on.
+func init() {
+	if os.Getenv("PAWL_TEST_HEADLESS") != "" { // init runs on the first thread
+		_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
+	}
+}
+
+// TestSweepEndsHeadlessProcesses: a process whose first thread has ended looks like a zombie.
+func TestSweepEndsHeadlessProcesses(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	p := testPolicy(t, StrangersByComment)
+	p.uid = os.Getuid()
+	p.begin(t, comment())
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{"PAWL_TEST_HEADLESS=1"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	state := func() string {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+		return fields[0]
+	}
+	for state() != "Z" {
+		time.Sleep(time.Millisecond)
+	}
+	if !threadsLive(fmt.Sprintf("/proc/%d", cmd.Process.Pid)) {
+		t.Fatal("the process has ended as a whole")
+	}
+	gone := make(chan error, 1)
+	go func() { gone <- cmd.Wait() }()
+	swept, err := p.Sweep(false)
+	if err != nil || len(swept.Ended) != 1 || len(swept.Left) > 0 {
+		t.Fatalf("%+v, %v", swept, err)
+	}
+	<-gone
+}
+
 func TestSweepRestoresFiles(t *testing.T) {
 	if !inNamespace(t) {
 		return
@@ -380,6 +420,166 @@ func TestGuardSweepsFirst(t *testing.T) {
 	}
 	if _, _, err := p.Guard(push().read(t), today); err != nil {
 		t.Errorf("the job, run again: %v", err)
+	}
+}
+
+// TestGuardDoesNotBelieveASweep: a job can run sweep itself, by the runner's sudo rule, go on, and keep
+// the hook at its end from running.
+func TestGuardDoesNotBelieveASweep(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	p := testPolicy(t, StrangersByComment)
+	p.uid = os.Getuid()
+	p.begin(t, comment())
+	sweepNow := func() {
+		t.Helper()
+		if swept, err := p.Sweep(false); err != nil || len(swept.Left) > 0 {
+			t.Fatalf("%+v, %v", swept, err)
+		}
+	}
+	// Nothing is left: the next job begins, with the actions that the runner has fetched for it.
+	sweepNow()
+	write(t, p.Work, "_actions/fetched", "")
+	last, _ := p.lastJob()
+	if swept, err := p.sweepBefore(last); err != nil || len(list(t, p.Work)) != 2 {
+		t.Errorf("%+v, %v; work holds %v", swept, err, list(t, p.Work))
+	}
+	// A process that goes on could have written anything.
+	sweepNow()
+	write(t, p.Home, ".bashrc", "evil")
+	write(t, p.Work, "_actions/actions/checkout/index.js", "evil")
+	runJob(t, p.Work, "(setsid env -i /bin/sleep 1000 </dev/null >/dev/null 2>&1 &)")
+	if len(running(t)) != 1 {
+		t.Fatalf("running: %v", running(t))
+	}
+	if _, _, err := p.Guard(push().read(t), today); err == nil || !strings.Contains(err.Error(), "run this job again") {
+		t.Errorf("%v", err)
+	}
+	if left := slices.Concat(list(t, p.Home), list(t, p.Work), running(t)); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	// One that has ended left only files.
+	sweepNow()
+	write(t, p.Home, ".bashrc", "evil")
+	write(t, p.Temp[0], "evil", "")
+	if _, _, err := p.Guard(push().read(t), today); err != nil {
+		t.Error(err)
+	}
+	if left := slices.Concat(list(t, p.Home), list(t, p.Temp[0])); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestPlantedInWork: what is in an emptied work folder before the runner's process for the next job is
+// nobody's but the last job's.
+func TestPlantedInWork(t *testing.T) {
+	p := testPolicy(t, StrangersByComment)
+	p.uid = os.Getuid()
+	self, err := readProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	earlier, later := &worker{self.pid, self.start - 1000}, &worker{self.pid, self.start + 1_000_000}
+	write(t, p.Work, "_temp/file", "")
+	for name, make := range map[string]func(string) error{
+		"file": func(at string) error { return os.WriteFile(at, nil, 0o644) }, "_actions": func(at string) error { return os.Mkdir(at, 0o755) },
+		"link": func(at string) error { return os.Symlink("/", at) },
+	} {
+		at := filepath.Join(p.Work, name)
+		if planted, err := p.plantedInWork(later); planted || err != nil {
+			t.Errorf("without %s: %t, %v", name, planted, err)
+		}
+		if err := make(at); err != nil {
+			t.Fatal(err)
+		}
+		root, err := openFolder(p.Work, p.uid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !root.bornBefore(name, time.Now().Add(time.Hour)) {
+			t.Skip("this file system keeps no birth times")
+		}
+		_ = root.Close()
+		if planted, err := p.plantedInWork(later); !planted || err != nil {
+			t.Errorf("%s before the runner's process: %t, %v", name, planted, err)
+		}
+		if planted, err := p.plantedInWork(earlier); planted || err != nil {
+			t.Errorf("%s after the runner's process: %t, %v", name, planted, err)
+		}
+		_ = os.Remove(at)
+	}
+}
+
+// TestSweepSubordinateUsers: a job in a user namespace is somebody else to the rest of the machine.
+func TestSweepSubordinateUsers(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	const other, stranger = 170_007, 370_007
+	p := testPolicy(t, StrangersByComment)
+	p.uid, p.subordinate = os.Getuid(), []idRange{{165_536, 65_536}}
+	p.begin(t, comment())
+	for _, uid := range []uint32{other, stranger} {
+		cmd := exec.Command("/bin/sleep", "1000")
+		cmd.Env, cmd.Dir = []string{}, "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		if err := cmd.Start(); err != nil {
+			t.Skipf("needs root: %v", err)
+		}
+		write(t, p.Temp[0], fmt.Sprint(uid), "")
+		if err := os.Chown(filepath.Join(p.Temp[0], fmt.Sprint(uid)), int(uid), int(uid)); err != nil {
+			t.Skipf("needs root: %v", err)
+		}
+	}
+	swept, err := p.Sweep(false)
+	if err != nil || len(swept.Ended) != 1 || len(swept.Left) > 0 {
+		t.Errorf("%+v, %v", swept, err)
+	}
+	if names := fmt.Sprint(list(t, p.Temp[0])); names != fmt.Sprintf("[%d]", stranger) {
+		t.Errorf("temp holds %s", names)
+	}
+	if now := running(t); len(now) != 1 {
+		t.Errorf("running: %v", now)
+	}
+}
+
+func TestSubordinateOf(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "subuid")
+	if found, err := subordinateOf(name, "runner", 54321); err != nil || len(found) > 0 {
+		t.Errorf("%v, %v", found, err)
+	}
+	write(t, filepath.Dir(name), "subuid", "root:1:2\nrunner:100000:65536\n\n54321:300000:10\nrunner2:5:5\n")
+	if found, err := subordinateOf(name, "runner", 54321); err != nil || fmt.Sprint(found) != "[{100000 65536} {300000 10}]" {
+		t.Errorf("%v, %v", found, err)
+	}
+	write(t, filepath.Dir(name), "subuid", "runner:x:65536\n")
+	if found, err := subordinateOf(name, "runner", 54321); err == nil {
+		t.Errorf("%v", found)
+	}
+}
+
+// TestSweepSpools: a job cannot leave a command for cron or at.
+func TestSweepSpools(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	p := testPolicy(t, StrangersRefused)
+	p.uid = os.Getuid()
+	spools := t.TempDir()
+	p.spools = []string{filepath.Join(spools, "cron"), filepath.Join(spools, "absent"), filepath.Join(spools, "link")}
+	write(t, spools, "cron/older", "")
+	if err := os.Symlink("cron", filepath.Join(spools, "link")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1100 * time.Millisecond) // files of the last second count as the job's
+	p.begin(t, push())
+	write(t, spools, "cron/runner", "@reboot evil\n")
+	if swept, err := p.Sweep(false); err != nil || len(swept.Removed) != 1 {
+		t.Errorf("%+v, %v", swept, err)
+	}
+	if names := fmt.Sprint(list(t, spools)); names != "[cron cron/older link]" {
+		t.Errorf("left: %s", names)
 	}
 }
 

@@ -212,6 +212,7 @@ func TestRefusedSubjects(t *testing.T) {
 		"another class":   {func(r *result.Report, _ *Options) { r.Rows[0].Class = "toaster" }, `device class "toaster"; expected test-device`},
 		"class asked for": {func(_ *result.Report, o *Options) { o.Classes = []string{"h200"} }, "expected h200"},
 		"another schema":  {func(r *result.Report, _ *Options) { r.Schema = 2 }, "schema 2"},
+		"an id of lines":  {func(r *result.Report, _ *Options) { r.ID = "1\n\nCloses #1" }, "id: expected the letters"},
 		"a bench":         {func(r *result.Report, _ *Options) { r.Kind = result.KindBench }, "the report of a check"},
 		"hot caches":      {func(r *result.Report, _ *Options) { r.Method.Cache = "hot" }, "expected cold"},
 		"a wide interval": {func(r *result.Report, _ *Options) { r.Method.HalfWidth = 1 }, "half_width"},

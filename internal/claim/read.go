@@ -38,6 +38,7 @@ type Limits struct {
 	List   int // values of a list
 	Rows   int
 	Values int // of the whole report
+	Memory int // bytes that the report takes once it is decoded, by the sizes of its types
 }
 
 // DefaultLimits are more than any honest report needs: 2,000 rows with all of their samples are
@@ -45,7 +46,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Archive: 64 << 20, File: 128 << 20, Entries: 4096, Ratio: 200, Name: 255,
-		Depth: 24, Text: 1 << 20, Number: 40, List: 1 << 20, Rows: 4096, Values: 16 << 20,
+		Depth: 24, Text: 1 << 20, Number: 40, List: 1 << 20, Rows: 4096, Values: 16 << 20, Memory: 512 << 20,
 	}
 }
 

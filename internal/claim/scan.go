@@ -34,6 +34,7 @@ type scanner struct {
 	at     int
 	limits Limits
 	values int
+	memory int // of what was scanned, once it is decoded
 	path   []step
 }
 
@@ -108,6 +109,9 @@ func (s *scanner) value(t reflect.Type, depth int) error {
 	if depth > s.limits.Depth {
 		return fmt.Errorf("values are nested more than %d deep", s.limits.Depth)
 	}
+	if err := s.holds(t); err != nil {
+		return err
+	}
 	switch c := s.next(); {
 	case c == '{':
 		return s.object(t, depth)
@@ -126,6 +130,19 @@ func (s *scanner) value(t reflect.Type, depth int) error {
 		}
 	}
 	return s.unexpected("a value")
+}
+
+// holds counts the memory that a value of a type takes. Two characters can stand for a struct of many
+// fields, so that neither the size of a report nor its number of values bounds that.
+func (s *scanner) holds(t reflect.Type) error {
+	if t == nil {
+		return nil // the decoder drops it
+	}
+	const pointer = 8
+	if s.memory += int(t.Size()) + pointer; s.memory > s.limits.Memory {
+		return fmt.Errorf("the report would take more than %s of memory", unit.Bytes(int64(s.limits.Memory)))
+	}
+	return nil
 }
 
 func (s *scanner) number() error {

@@ -28,6 +28,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"ten thousand rows":    {`{"schema": 1, "rows": [` + strings.Repeat(`{},`, 10_000) + `{}]}`, "rows: the list has more than 4096 rows"},
 		"ten million samples":  {`{"rows": [{"timing": {"samples": {"seconds": [` + strings.Repeat("1,", 10_000_000) + `1]}}}]}`, "rows[0].timing.samples.seconds: the list has more than 1048576 values"},
 		"many values":          {`{"id": [` + strings.Repeat(`[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],`, 1_000_000) + `1]}`, "more than 16777216 values"},
+		"bomb of rivals":       {`{"schema": 1, "rows": [{"rivals": [` + strings.Repeat(`{"row":{"timing":{}}},`, 700_000) + `{}]}]}`, "would take more than 512 MiB of memory"},
 		"long number":          {`{"schema": 1` + strings.Repeat("0", 100) + `}`, "at most 40"},
 		"long text":            {`{"id": "` + strings.Repeat("x", 2<<20) + `"}`, "longer than 1 MiB"},
 		"long key":             {`{"` + strings.Repeat("x", 1000) + `": 1}`, "longer than 256 B"},
@@ -77,7 +78,7 @@ func TestFieldsKnowTheReport(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"schema": 1, "rows": [{"kernel": "k", "timing": {"samples": {"seconds": [1, 2e-3], "dropped": [{"from": 0, "to": 1}]}}}]}`))
 	f.Add([]byte(`{"schema": 1, "rows": [{"vars": {"a\u0000": "\ud800"}, "sides": [{"role": "base", "row": {"play": {"cells": [{}]}}}]}]}`))
-	limits := Limits{Depth: 8, Text: 100, Number: 20, List: 10, Rows: 5, Values: 100}
+	limits := Limits{Depth: 8, Text: 100, Number: 20, List: 10, Rows: 5, Values: 100, Memory: 1 << 20}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s := &scanner{raw: raw, limits: limits}
 		scanned := s.document()

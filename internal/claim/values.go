@@ -3,6 +3,7 @@ package claim
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
 
@@ -14,6 +15,8 @@ const (
 	sampleLeast = 1e-10
 	sampleMost  = 24 * 3600
 )
+
+var runID = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
 
 // clockSkew is how far the clock of the machine that measured may be ahead.
 const clockSkew = 5 * time.Minute
@@ -27,6 +30,9 @@ func (a *admission) checkValues() error {
 	}
 	if r.Started.IsZero() || r.Finished.Before(r.Started) {
 		return no("finished", "the run ends at %s, and begins at %s", r.Finished.Format(time.RFC3339), r.Started.Format(time.RFC3339))
+	}
+	if !runID.MatchString(r.ID) { // it becomes a part of commit messages
+		return no("id", "expected the letters, digits and - of a run, got %s", shown(r.ID))
 	}
 	seen := map[string]int{}
 	for i, row := range r.Rows {

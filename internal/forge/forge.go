@@ -114,6 +114,8 @@ type Comment struct {
 	SHA  string // commit that the text is about
 	Run  int64  // a run with a lower number does not overwrite it
 	Text string
+
+	Vouched bool // somebody other than the pull request measured it: no claim overwrites it
 }
 
 // Check is the result of a check of a commit.
@@ -126,6 +128,33 @@ type Check struct {
 	Summary     string // Markdown
 	URL         string // of more; "": none
 	Annotations []Annotation
+
+	Vouched bool // somebody other than the pull request measured it: no claim overwrites it
+}
+
+// standing is what decides which of two results about the same commit stays.
+type standing struct {
+	vouched bool
+	run     int64
+}
+
+// over reports whether a result stays although another one is there: a claim of the pull request's own
+// job never replaces what was measured in its stead, however late it comes.
+func (s standing) over(other standing) bool {
+	if s.vouched != other.vouched {
+		return s.vouched
+	}
+	return s.run > other.run
+}
+
+// vouchedMark ends what pawl writes about a result that is no claim.
+const vouchedMark = " vouched"
+
+func (s standing) mark() string {
+	if s.vouched {
+		return vouchedMark
+	}
+	return ""
 }
 
 // Conclusion is what a check came to.

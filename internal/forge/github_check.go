@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // perRequest is how many annotations GitHub takes at once. It drops more in silence.
@@ -41,8 +42,10 @@ type checkAnnotation struct {
 // checkID says which check run it is: of which run of pawl, and with what in it.
 func (c Check) checkID() (string, error) {
 	raw, err := json.Marshal(c)
-	return fmt.Sprintf("pawl %d %x", c.Run, sha256.Sum256(raw)), err
+	return fmt.Sprintf("pawl %d %x%s", c.Run, sha256.Sum256(raw), c.standing().mark()), err
 }
+
+func (c Check) standing() standing { return standing{c.Vouched, c.Run} }
 
 // Check makes a check run. Annotations of more than one request are added to a run that is not
 // completed before it has all of them. GitHub says how many it has, so that a run that was interrupted
@@ -87,27 +90,36 @@ func (g *github) Check(ctx context.Context, c Check) (Posted, error) {
 	return "", fmt.Errorf("the check %s has not been completed after %d requests", c.Name, rounds)
 }
 
-// findCheck returns the check run that was begun with the same content, if any, and reports whether a
-// later run of pawl has made one.
+// findCheck returns the check run that was begun with the same content, if any, and reports whether
+// pawl has made one that this does not replace. It reads all pages: a pull request can give its jobs
+// the check's name, as many of them as it likes.
 func (g *github) findCheck(ctx context.Context, c Check, id string) (same *checkRun, stale bool, err error) {
-	query := url.Values{"check_name": {c.Name}, "filter": {"all"}, "per_page": {"100"}}
-	var list struct {
-		Runs []checkRun `json:"check_runs"`
-	}
-	if _, err := g.call(ctx, request{method: http.MethodGet, path: g.at + "/commits/" + c.SHA + "/check-runs", query: query}, &list); err != nil {
-		return nil, false, err
-	}
-	for _, run := range list.Runs {
-		var number int64
-		if _, err := fmt.Sscanf(run.ExternalID, "pawl %d ", &number); err == nil && number > c.Run {
-			return nil, true, nil
+	query := url.Values{"check_name": {c.Name}, "filter": {"all"}, "per_page": {strconv.Itoa(checksPerPage)}}
+	for page := 1; page <= mostPages; page++ {
+		query.Set("page", strconv.Itoa(page))
+		var list struct {
+			Runs []checkRun `json:"check_runs"`
 		}
-		if run.ExternalID == id && same == nil {
-			same = &run
+		if _, err := g.call(ctx, request{method: http.MethodGet, path: g.at + "/commits/" + c.SHA + "/check-runs", query: query}, &list); err != nil {
+			return nil, false, err
+		}
+		for _, run := range list.Runs {
+			known := standing{vouched: strings.HasSuffix(run.ExternalID, vouchedMark)}
+			if _, err := fmt.Sscanf(run.ExternalID, "pawl %d ", &known.run); err == nil && known.over(c.standing()) {
+				return nil, true, nil
+			}
+			if run.ExternalID == id && same == nil {
+				same = &run
+			}
+		}
+		if len(list.Runs) < checksPerPage {
+			return same, false, nil
 		}
 	}
-	return same, false, nil
+	return nil, false, fmt.Errorf("commit %.12s has more than %d checks named %s", c.SHA, mostPages*checksPerPage, c.Name)
 }
+
+const checksPerPage = 100
 
 // sendCheck sends the next annotations, and reports whether they were the last.
 func (g *github) sendCheck(ctx context.Context, c Check, id string, at *checkRun) (done bool, err error) {

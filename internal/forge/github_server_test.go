@@ -269,7 +269,9 @@ func (s *githubServer) act(w http.ResponseWriter, r *http.Request, o *forgetest.
 				found = append(found, run)
 			}
 		}
-		return http.StatusOK, map[string]any{"total_count": len(found), "check_runs": found}
+		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		from := min(len(found), 100*max(0, page-1))
+		return http.StatusOK, map[string]any{"total_count": len(found), "check_runs": found[from:min(len(found), from+100)]}
 	case "POST /check-runs":
 		run := o.Like(s.t, map[string]any{"id": s.id(), "name": body["name"], "external_id": body["external_id"], "head_sha": body["head_sha"]})
 		run["output"] = map[string]any{"title": nil, "summary": nil, "text": nil, "annotations_count": 0, "annotations_url": "https://api.github.com/x"}

@@ -122,6 +122,47 @@ func TestCommentStale(t *testing.T) {
 	}
 }
 
+// What the pull request's own job claims never replaces what was measured in its stead, however late it
+// comes and however many jobs it gives the check's name. A claim that came first does not stay, either.
+func TestClaimsDoNotReplaceMeasurements(t *testing.T) {
+	s := newGitHubServer(t)
+	check := func(run int64, vouched bool, want Posted) {
+		t.Helper()
+		got, err := s.forge().Check(t.Context(), Check{Name: "pawl", SHA: headSHA, Run: run, Conclusion: Neutral, Title: "x", Summary: "x", Vouched: vouched})
+		if err != nil || got != want {
+			t.Errorf("check of run %d, vouched %t: %s, %v; want %s", run, vouched, got, err, want)
+		}
+	}
+	comment := func(run int64, vouched bool, want Posted) {
+		t.Helper()
+		if got := post(t, s.forge(), Comment{Text: fmt.Sprint(run), Run: run, Vouched: vouched}); got != want {
+			t.Errorf("comment of run %d, vouched %t: %s; want %s", run, vouched, got, want)
+		}
+	}
+	for _, one := range []struct {
+		run     int64
+		vouched bool
+		check   Posted
+		comment Posted
+	}{
+		{9, false, Created, Created},
+		{5, true, Created, Updated}, // the claim was quicker
+		{11, false, Stale, Stale},
+		{4, true, Stale, Stale},
+		{6, true, Created, Updated},
+		{6, true, Unchanged, Unchanged},
+	} {
+		check(one.run, one.vouched, one.check)
+		comment(one.run, one.vouched, one.comment)
+	}
+	for range 150 { // jobs of a workflow that the pull request adds
+		_, _ = s.forge().(*github).call(t.Context(), request{method: http.MethodPost, path: "/repos/o/r/check-runs", body: map[string]any{
+			"name": "pawl", "head_sha": headSHA, "external_id": "job", "status": "completed", "conclusion": "success", "output": map[string]any{"title": "x", "summary": "x"},
+		}}, nil)
+	}
+	check(12, false, Stale)
+}
+
 // Whatever happens to a request, there is one comment in the end.
 func TestCommentFaults(t *testing.T) {
 	reset := strconv.FormatInt(time.Now().Add(20*time.Second).Unix(), 10)

@@ -27,19 +27,21 @@ type notebook interface {
 
 var (
 	markerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
-	marker     = regexp.MustCompile(`^<!-- pawl:(\S+) sha=([0-9a-f]+) run=(\d+) -->\n`)
+	marker     = regexp.MustCompile(`^<!-- pawl:(\S+) sha=([0-9a-f]+) run=(\d+)( vouched)? -->\n`)
 )
 
 // hidden returns the first line of a comment, which nobody sees.
 func (c Comment) hidden() string {
-	return fmt.Sprintf("<!-- pawl:%s sha=%s run=%d -->\n", c.Name, c.SHA, c.Run)
+	return fmt.Sprintf("<!-- pawl:%s sha=%s run=%d%s -->\n", c.Name, c.SHA, c.Run, c.standing().mark())
 }
 
-// newer reports whether a comment is by a later run about the same commit.
-func (c Comment) newer(body string) bool {
+func (c Comment) standing() standing { return standing{c.Vouched, c.Run} }
+
+// stays reports whether a comment is about the same commit, and this one does not replace it.
+func (c Comment) stays(body string) bool {
 	parts := marker.FindStringSubmatch(body)
 	run, err := strconv.ParseInt(parts[3], 10, 64)
-	return parts[2] == c.SHA && err == nil && run > c.Run
+	return parts[2] == c.SHA && err == nil && standing{parts[4] != "", run}.over(c.standing())
 }
 
 // stick makes the comment, or updates it. Comments count as pawl's own if the token's owner wrote them
@@ -88,7 +90,7 @@ func stickOnce(ctx context.Context, in notebook, c Comment, body string) (Posted
 		}
 	}
 	for _, n := range own {
-		if c.newer(n.body) {
+		if c.stays(n.body) {
 			return Stale, nil
 		}
 	}

@@ -195,6 +195,9 @@ func (w *Wake) start(ctx context.Context, m *Machine, job *Waiting, now time.Tim
 		return nil
 	}
 	w.state.Jobs[job.ID].Reason = job.Reason
+	if w.state.Jobs[job.ID].Woken.IsZero() {
+		w.state.Jobs[job.ID].Woken = now
+	}
 	before := m.Phase
 	m.Phase, m.Runner, m.Since = Registering, runnerName(m), now
 	if err := w.save(); err != nil {

@@ -54,6 +54,7 @@ type Waiting struct {
 	Reason string    `json:"reason,omitempty"`
 	Held   bool      `json:"held,omitempty"` // its author has reached a cap
 	Told   string    `json:"told,omitempty"` // the reason that was logged
+	Woken  time.Time `json:"woken,omitzero"` // when a machine was first started for it; zero: none was
 }
 
 // State is what the service remembers. What GitHub knows better is asked again.

@@ -244,10 +244,27 @@ func (w *Wake) lookAt(ctx context.Context, id int64, now time.Time) error {
 		return err
 	}
 	if job == nil {
-		delete(w.state.Jobs, id)
-		return nil
+		return w.forget(id, now)
 	}
 	return w.note(job, now)
+}
+
+// forget drops a job that does not wait or run here any more. One that a machine was started for counts
+// for its author although it never ran: otherwise somebody could start machines without end, and
+// cancel each job in time. The ledger has one entry for a job, so that one that ran counts once.
+func (w *Wake) forget(id int64, now time.Time) error {
+	job := w.state.Jobs[id]
+	if job == nil {
+		return nil
+	}
+	if kind := w.config.kindFor(job.Labels); !job.Woken.IsZero() && kind != nil {
+		job.Started = job.Woken
+		if err := w.ledger.add(jobEntry(&job.Job, kind, job.Woken), now); err != nil {
+			return err
+		}
+	}
+	delete(w.state.Jobs, id)
+	return nil
 }
 
 // note remembers a job that waits for a machine or runs on one, and forgets any other. A job that ran
@@ -263,8 +280,7 @@ func (w *Wake) note(job *forge.Job, now time.Time) error {
 			}
 			w.logf("job %d of %s ran %s on %s and cost %.2f", job.ID, job.Author, time.Duration(entry.Seconds*1e9).Round(time.Second), job.Runner, entry.Cost)
 		}
-		delete(w.state.Jobs, job.ID)
-		return nil
+		return w.forget(job.ID, now)
 	}
 	if known := w.state.Jobs[job.ID]; known != nil {
 		known.Job = *job

@@ -468,7 +468,7 @@ func TestBusyAtIdleTime(t *testing.T) {
 	r.pass(time.Minute)
 	r.api.Complete(2)
 	r.once()
-	if entries := r.entries(); len(entries) != 1 || entries[0].Job != 2 {
+	if entries := r.entries(); len(entries) != 2 || entries[0].Job != 1 || entries[0].Seconds != 0 || entries[1].Job != 2 {
 		t.Errorf("ledger %+v", entries)
 	}
 }
@@ -822,6 +822,32 @@ func TestJobsOfADay(t *testing.T) {
 	r.once()
 	if len(r.api.Runners()) != 1 {
 		t.Errorf("not started at midnight: %s", r.reason(3))
+	}
+}
+
+// A job that is cancelled after a machine was started for it counts, once: otherwise somebody could
+// start machines without end.
+func TestCancelledJobsOfADay(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Daily.Jobs, c.Machines[0].Idle = 2, &Span{} })
+	for id := range int64(4) {
+		r.api.Queue(id+1, "ada", "gpu")
+		r.once()
+		if r.runner("gpu-1") != "" {
+			r.api.Connect(r.runner("gpu-1"))
+			r.once()
+		}
+		r.api.Cancel(id + 1)
+		r.restart()
+		for range 3 {
+			r.pass(11 * time.Minute)
+			r.once()
+		}
+	}
+	if got := r.calls(); got != "start gpu-1, stop gpu-1, start gpu-1, stop gpu-1" {
+		t.Errorf("two jobs a day are allowed: %s", got)
+	}
+	if status, err := ReadStatus(r.config, r.now()); err != nil || status.Today["ada"] == nil || status.Today["ada"].Jobs != 2 || status.Today["ada"].Minutes != 0 {
+		t.Errorf("status %+v: %v", status, err)
 	}
 }
 
