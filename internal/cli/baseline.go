@@ -119,7 +119,7 @@ func showBaseline(e *env, c baseline.Class, removed bool) {
 	style := e.style()
 	e.print("%s · %s · %s\n", style.Bold(c.Class), unit.Plural(len(c.Names), "entry", "entries"), relative(c.Path))
 	table := e.table(
-		left("kernel/config"), right("median"), right("95% interval"), ranked(3, right("compute")), ranked(3, right("memory")), ranked(1, left("commit")), ranked(3, left("measured")), words("moved by"),
+		left("kernel/config"), right("median"), right("95% interval"), ranked(4, right("compute")), ranked(4, right("memory")), ranked(1, left("commit")), ranked(3, left("measured")), words("moved by"),
 	)
 	for _, name := range c.Names {
 		entry := c.Entries[name]
