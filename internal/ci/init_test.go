@@ -117,6 +117,37 @@ func TestOneArchitecture(t *testing.T) {
 	}
 }
 
+// TestAnotherDefaultBranch: no file and no instruction names main where the repository has no such branch.
+func TestAnotherDefaultBranch(t *testing.T) {
+	main := regexp.MustCompile(`(?m)^[^#\n]*\bmain\b.*$`)
+	for _, forge := range Forges {
+		opts := options(forge, "")
+		opts.Branch = "trunk"
+		files, err := fill(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratchets := ""
+		for name, text := range files {
+			if found := main.Find(text); found != nil {
+				t.Errorf("%s: %s", name, found)
+			}
+			for line := range strings.Lines(string(text)) {
+				if strings.Contains(line, " ci ratchet ") && !strings.HasPrefix(strings.TrimSpace(line), "#") {
+					ratchets += line
+				}
+			}
+		}
+		if !strings.Contains(ratchets, "--branch 'trunk'") && !strings.Contains(ratchets, `--branch "$CI_DEFAULT_BRANCH"`) {
+			t.Errorf("%s moves the baseline of main: %s", forge, ratchets)
+		}
+		next := strings.Join(Next(opts), "\n")
+		if main.MatchString(next) || (forge == "github") != strings.Contains(next, "default_branch: trunk") {
+			t.Errorf("%s: %s", forge, next)
+		}
+	}
+}
+
 func checkWorkflow(t *testing.T, text []byte, runner string) {
 	var w workflow
 	if err := yaml.Unmarshal(text, &w); err != nil {

@@ -29,6 +29,9 @@ func Next(opts InitOptions) []string {
 	}
 	if opts.Forge == "github" && !Hosted(opts.Runner) {
 		next = append(next, "on the GPU machine: install the hooks pawl ci guard and pawl ci sweep, as docs/ci.md shows")
+		if opts.Branch != defaultPolicy().Branch {
+			next = append(next, PolicyFile+", the policy of the hooks, needs default_branch: "+opts.Branch)
+		}
 	}
 	return next
 }
