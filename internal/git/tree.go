@@ -118,6 +118,9 @@ func openCache(ctx context.Context, dir string) (*cache, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.HasPrefix(common, "--") { // git repeats options that it does not know
+		return nil, ErrOldProgram
+	}
 	user, err := os.UserCacheDir()
 	if err != nil {
 		return nil, err
