@@ -110,6 +110,7 @@ func inputs(ctx context.Context, root, file string) (counts func(string) bool, w
 			}
 		}
 	}
+	mentioned := map[string]bool{} // words of the inputs
 	found := map[string]bool{described: true}
 	queue := []string{described}
 	for _, kernel := range loaded.Kernels {
@@ -127,6 +128,7 @@ func inputs(ctx context.Context, root, file string) (counts func(string) bool, w
 			return anyCode, queue[0] + " includes a file that a macro names, so every source counts", nil
 		}
 		for _, word := range fileName.FindAll(text, -1) {
+			mentioned[string(word)] = true
 			for _, name := range named[string(word)] {
 				if !found[name] {
 					found[name], queue = true, append(queue, name)
@@ -138,9 +140,10 @@ func inputs(ctx context.Context, root, file string) (counts func(string) bool, w
 		if found[name] || inBaseline(name) {
 			return true
 		}
-		// A file that the working tree lacks (it is new or gone) may be one that a source mentions.
+		// A file that the working tree lacks (it is new or gone) may be one that a source mentions: a
+		// compiler takes the first of that name on its way.
 		_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
-		return errors.Is(err, fs.ErrNotExist) && slices.Contains(codeEndings, path.Ext(name))
+		return errors.Is(err, fs.ErrNotExist) && (slices.Contains(codeEndings, path.Ext(name)) || mentioned[path.Base(name)])
 	}, "inputs of a kernel", nil
 }
 
