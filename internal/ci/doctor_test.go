@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"pawl/internal/forge"
 )
 
 // safe is what GitHub's API answers about a repository with all locks closed.
@@ -33,6 +35,9 @@ func examine(t *testing.T, answers map[string]string) ([]Finding, error) {
 			w.WriteHeader(http.StatusNotFound)
 		case text == "403":
 			w.WriteHeader(http.StatusForbidden)
+		case text == "limit": // of requests
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusForbidden)
 		case text == "302":
 			http.Redirect(w, r, "/repos/owner/kernels", http.StatusFound)
 		default:
@@ -40,7 +45,7 @@ func examine(t *testing.T, answers map[string]string) ([]Finding, error) {
 		}
 	}))
 	defer server.Close()
-	return Doctor(t.Context(), HTTPGetter{server.URL, "secret"}, "owner/kernels")
+	return Doctor(t.Context(), forge.Options{URL: server.URL, Repo: "owner/kernels", Token: "secret"})
 }
 
 func TestDoctorFindsNothingOpen(t *testing.T) {
@@ -127,8 +132,8 @@ func TestDoctorReadsPrivateRepositories(t *testing.T) {
 }
 
 func TestDoctorRefuses(t *testing.T) {
-	if _, err := Doctor(t.Context(), HTTPGetter{}, "../../user"); err == nil {
-		t.Error("a path in place of a repository")
+	if _, err := Doctor(t.Context(), forge.Options{Repo: "../../user", Token: "secret"}); err == nil || !strings.Contains(err.Error(), "expected owner/name") {
+		t.Errorf("a path in place of a repository: %v", err)
 	}
 	if _, err := examine(t, nil); err == nil {
 		t.Error("a repository that is not there")
@@ -137,5 +142,9 @@ func TestDoctorRefuses(t *testing.T) {
 	answers["/actions/permissions"] = "302" // the token must not travel
 	if _, err := examine(t, answers); err == nil {
 		t.Error("a redirect was followed")
+	}
+	answers["/actions/permissions"] = "limit" // says nothing about what the token may read
+	if found, err := examine(t, answers); err == nil || !strings.Contains(err.Error(), "rate limit ends in 1h0m1s") {
+		t.Errorf("too many requests: %v, %v", found, err)
 	}
 }

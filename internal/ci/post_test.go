@@ -378,7 +378,7 @@ func TestPostEnvironment(t *testing.T) {
 			"gitlab https://gitlab.example/api/v4 group/sub/r {fork/r " + measuredSHA + " faster} false 77 https://gitlab.example/p/77 ",
 		},
 	} {
-		o, err := PostEnvironment(func(name string) string {
+		o, err := PostEnvironment("", func(name string) string {
 			if value, found := c.env[name]; found {
 				return value
 			}
@@ -388,5 +388,27 @@ func TestPostEnvironment(t *testing.T) {
 		if err != nil || got != c.want || o.Forge.Token != postToken {
 			t.Errorf("%s: %v\n%s\n%s", name, err, got, c.want)
 		}
+	}
+}
+
+// A job of one forge that posts to another takes nothing of its own along: its token would reach a
+// stranger, and its address, repository and commit are not meant.
+func TestPostToAnotherForge(t *testing.T) {
+	env := map[string]string{
+		"GITHUB_ACTIONS": "true", "GITHUB_API_URL": "https://api.github.com", "GITHUB_REPOSITORY": "o/r", "GITHUB_SHA": newerSHA, "GITHUB_TOKEN": postToken,
+		"PAWL_APP_ID": "1", "PAWL_APP_KEY": "key", "GITLAB_TOKEN": "glpat",
+	}
+	getenv := func(name string) string { return env[name] }
+	o, err := PostEnvironment(forge.GitLab, getenv)
+	if f := o.Forge; err != nil || f.Token != "glpat" || f.App != nil || f.URL != "" || f.Repo != "" || o.Head.SHA != "" {
+		t.Errorf("GitLab: %+v, %v", o, err)
+	}
+	o, err = PostEnvironment(forge.GitHub, getenv)
+	if f := o.Forge; err != nil || f.Token != postToken || f.App == nil || f.Repo != "o/r" || o.Head.SHA != newerSHA {
+		t.Errorf("GitHub: %+v, %v", o, err)
+	}
+	env["GITHUB_ACTIONS"] = ""
+	if o, err = PostEnvironment("", getenv); err != nil || o.Forge.Kind != "" || o.Forge.Token != "" {
+		t.Errorf("no job: %+v, %v", o, err)
 	}
 }

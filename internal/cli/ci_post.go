@@ -75,7 +75,7 @@ func forgeOf(said, known forge.Options) forge.Options {
 }
 
 func runCIPost(ctx context.Context, e *env, opts *ciPostOptions) error {
-	known, err := ci.PostEnvironment(os.Getenv)
+	known, err := ci.PostEnvironment(opts.Forge.Kind, os.Getenv)
 	if err != nil {
 		return err
 	}

@@ -97,6 +97,18 @@ func (e *Error) Error() string {
 	return text
 }
 
+// limitError is a request that a forge refused because there were too many.
+type limitError struct {
+	refused        error
+	ends, patience time.Duration
+}
+
+func (e *limitError) Error() string {
+	return fmt.Sprintf("%v; its rate limit ends in %s, which is longer than pawl waits (%s): try again then", e.refused, e.ends.Round(time.Second), e.patience)
+}
+
+func (e *limitError) Unwrap() error { return e.refused }
+
 // status returns the HTTP status that an error is about; 0: it is about something else.
 func status(err error) int {
 	if refused, found := errors.AsType[*Error](err); found {
@@ -138,7 +150,7 @@ func (c *client) call(ctx context.Context, r request, out any) (http.Header, err
 		pause, limited := c.limited(err, header, attempt)
 		switch {
 		case limited && pause > c.patience:
-			return header, fmt.Errorf("%w; its rate limit ends in %s, which is longer than pawl waits (%s): post again then", err, pause.Round(time.Second), c.patience)
+			return header, &limitError{err, pause, c.patience}
 		case limited:
 		case r.once || !maybe(err):
 			return header, err

@@ -60,7 +60,7 @@ func (g *gitea) self(ctx context.Context) (string, error) {
 		return g.login, nil
 	}
 	login, err := loginOf(ctx, g.client)
-	if status(err) == http.StatusForbidden {
+	if status(err) == http.StatusForbidden && Forbidden(err) {
 		login, err = giteaBot, nil
 	}
 	g.login = login
