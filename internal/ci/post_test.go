@@ -96,6 +96,9 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply = map[string]any{"id": issue}
 	case strings.HasSuffix(r.URL.Path, "/check-runs") && r.Method == http.MethodGet:
 		reply = map[string]any{"check_runs": []any{}}
+	case strings.HasPrefix(r.URL.Path, "/repos/o/r/statuses/"): // Gitea's
+		h.checks = append(h.checks, body)
+		reply = map[string]any{"id": 1}
 	case strings.HasSuffix(r.URL.Path, "/check-runs"):
 		h.checks = append(h.checks, body)
 		reply = map[string]any{"id": 1}

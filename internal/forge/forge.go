@@ -135,7 +135,8 @@ type Conclusion string
 const (
 	Success Conclusion = "success"
 	Failure Conclusion = "failure"
-	Neutral Conclusion = "neutral" // neither
+	Neutral Conclusion = "neutral"         // neither
+	Waiting Conclusion = "action_required" // a person must do something first
 )
 
 // Annotation is a remark about a line of a file.
