@@ -195,7 +195,8 @@ func checkWorkflow(t *testing.T, text []byte, runner string) {
 }
 
 // TestGitLabRules: commands are text (a colon in one would make it a map), the token is on no machine
-// that measures, and only jobs of the default branch have it.
+// that measures, and only jobs of the default branch have it. GitLab gives a variable to every job of a
+// pipeline, whether its text names it or not, unless the job is outside of the variable's environment.
 func TestGitLabRules(t *testing.T) {
 	files, err := fill(options("gitlab", ""))
 	if err != nil {
@@ -217,6 +218,9 @@ func TestGitLabRules(t *testing.T) {
 		}
 		if strings.Contains(text, "PAWL_TOKEN") && (job["tags"] != nil || !strings.Contains(text, "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH")) {
 			t.Errorf("%s has the token: %s", name, text)
+		}
+		if needs := strings.Contains(text, "PAWL_TOKEN"); needs != (job["environment"] != nil) {
+			t.Errorf("%s: environment %v, needs the token: %t", name, job["environment"], needs)
 		}
 		if job["tags"] != nil && !strings.Contains(text, "--require-sandbox") {
 			t.Errorf("%s measures without a sandbox", name)
