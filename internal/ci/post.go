@@ -36,7 +36,7 @@ type PostOptions struct {
 
 	Summary     string // file that the comment is added to: the job's summary; "": none
 	CodeQuality string // file for GitLab's code-quality report; "": none
-	DryRun      bool   // nothing is sent
+	DryRun      bool   // nothing is sent; the code-quality report, which a job without a token can keep, is written
 }
 
 // Posted is what was posted, or would be.
@@ -149,7 +149,8 @@ func (a *admitted) conclusion() forge.Conclusion {
 
 func post(ctx context.Context, opts PostOptions, a *admitted) (*Posted, error) {
 	if opts.DryRun {
-		return describe(ctx, opts, a, localSource), nil
+		posted := describe(ctx, opts, a, localSource)
+		return posted, posted.write(PostOptions{CodeQuality: opts.CodeQuality})
 	}
 	at, pulls, err := opts.find(ctx)
 	if err != nil {

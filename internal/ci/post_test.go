@@ -327,7 +327,8 @@ func TestPostWithoutSpec(t *testing.T) {
 func TestPostDryRun(t *testing.T) {
 	h := newHub(t)
 	opts := h.options(t)
-	opts.DryRun, opts.Forge.Token, opts.Summary = true, "", filepath.Join(t.TempDir(), "summary.md")
+	dir := t.TempDir()
+	opts.DryRun, opts.Forge.Token, opts.Summary, opts.CodeQuality = true, "", filepath.Join(dir, "summary.md"), filepath.Join(dir, "quality.json")
 	posted, err := post(t.Context(), opts, claimed(checkReport(result.Regression, 0.052)))
 	if err != nil || len(h.written) > 0 {
 		t.Fatal(err, h.written)
@@ -337,6 +338,9 @@ func TestPostDryRun(t *testing.T) {
 	}
 	if _, err := os.Stat(opts.Summary); err == nil {
 		t.Error("a summary was written")
+	}
+	if text, err := os.ReadFile(opts.CodeQuality); err != nil || !strings.Contains(string(text), `"path": "k.c"`) {
+		t.Errorf("code quality: %s, %v", text, err)
 	}
 }
 
