@@ -19,11 +19,17 @@ import (
 
 	"pawl/internal/claim"
 	"pawl/internal/disk"
+	"pawl/internal/forge"
 	"pawl/internal/git"
 )
 
 // Forges lists the forges that Init knows.
-var Forges = []string{"github", "gitlab", "gitea"}
+var Forges = func() (names []string) {
+	for _, kind := range forge.Kinds {
+		names = append(names, string(kind))
+	}
+	return names
+}()
 
 // InitOptions say what the workflows of a repository are like.
 type InitOptions struct {

@@ -194,6 +194,29 @@ func checkWorkflow(t *testing.T, text []byte, runner string) {
 	}
 }
 
+// TestSamePins: pawl's own workflow and action use actions at the commits that it gives others.
+func TestSamePins(t *testing.T) {
+	found := 0
+	for _, name := range []string{"../../action.yml", "../../.github/workflows/release.yml"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, use := range regexp.MustCompile(`uses: ((actions/[\w-]+)@.*)`).FindAllStringSubmatch(string(text), -1) {
+			for _, pin := range pins["github"] {
+				if strings.HasPrefix(pin, use[2]+"@") {
+					if found++; use[1] != pin {
+						t.Errorf("%s uses %s, pawl ci init %s", name, use[1], pin)
+					}
+				}
+			}
+		}
+	}
+	if found != 4 {
+		t.Errorf("%d uses compared, want 4", found)
+	}
+}
+
 // TestGitLabRules: commands are text (a colon in one would make it a map), the token is on no machine
 // that measures, and only jobs of the default branch have it. GitLab gives a variable to every job of a
 // pipeline, whether its text names it or not, unless the job is outside of the variable's environment.
