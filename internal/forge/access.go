@@ -56,7 +56,7 @@ func NewSettings(opts Options) (*Settings, error) {
 		return nil, err
 	}
 	if g.app != nil {
-		g.app.permissions = map[string]string{"actions": "read", "administration": "read", "environments": "read", "metadata": "read"}
+		g.app.permissions = map[string]string{"actions": "read", "administration": "read"}
 	}
 	return &Settings{g}, nil
 }
