@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -9,25 +10,33 @@ import (
 	"testing"
 
 	"pawl/internal/forge"
+	"pawl/internal/forge/forgetest"
 )
 
 // safe is what GitHub's API answers about a repository with all locks closed.
 var safe = map[string]string{
-	"": `{"default_branch": "main", "private": false}`,
+	"": `{"default_branch": "main", "private": false, "language": null}`,
 	"/actions/permissions/fork-pr-contributor-approval": `{"approval_policy": "all_external_contributors"}`,
 	"/actions/permissions/workflow":                     `{"default_workflow_permissions": "read", "can_approve_pull_request_reviews": false}`,
 	"/actions/permissions":                              `{"enabled": true, "allowed_actions": "all", "sha_pinning_required": true}`,
 	"/branches/main/protection":                         `{"required_status_checks": {"contexts": ["pawl"], "checks": [{"context": "pawl", "app_id": 4711}]}, "allow_force_pushes": {"enabled": false}}`,
 	"/rules/branches/main":                              `[]`,
-	"/environments/pawl-strangers":                      `{"protection_rules": [{"type": "required_reviewers"}]}`,
-	"/actions/runners":                                  `{"total_count": 1, "runners": [{"name": "gpu1", "ephemeral": true}]}`,
+	"/environments/pawl-strangers":                      `{"protection_rules": [{"id": 1, "node_id": "x", "type": "required_reviewers"}]}`,
+	"/actions/runners":                                  `{"total_count": 1, "runners": [{"id": 1, "os": "linux", "status": "online", "busy": false, "labels": [], "name": "gpu1", "ephemeral": true}]}`,
 }
 
 func examine(t *testing.T, answers map[string]string) ([]Finding, error) {
 	t.Helper()
+	api, err := forgetest.GitHub()
+	if err != nil {
+		t.Fatal(err)
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet || r.Header.Get("Authorization") != "Bearer secret" {
 			t.Errorf("%s %s with %q", r.Method, r.URL, r.Header.Get("Authorization"))
+		}
+		if _, _, err := api.Request(r); err != nil { // GitHub has what is asked for
+			t.Error(err)
 		}
 		text, ok := answers[strings.TrimPrefix(r.URL.Path, "/repos/owner/kernels")]
 		switch {
@@ -48,8 +57,35 @@ func examine(t *testing.T, answers map[string]string) ([]Finding, error) {
 	return Doctor(t.Context(), forge.Options{URL: server.URL, Repo: "owner/kernels", Token: "secret"})
 }
 
+// TestDoctorFindsNothingOpen: the answers are GitHub's own examples with the locks closed, valid by its
+// own description.
 func TestDoctorFindsNothingOpen(t *testing.T) {
-	found, err := examine(t, safe)
+	api, err := forgetest.GitHub()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]string{}
+	for path, text := range safe {
+		o := api.Find(http.MethodGet, "/repos/owner/kernels"+path)
+		if o == nil {
+			t.Fatalf("GitHub has no %s", path)
+		}
+		whole := []byte(text)
+		if with := map[string]any{}; json.Unmarshal(whole, &with) == nil {
+			like := o.Like(t, with)
+			for _, name := range []string{"required_pull_request_reviews", "restrictions", "source", "parent"} {
+				delete(like, name) // the description does not allow its own examples of these
+			}
+			if whole, err = json.Marshal(like); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := api.Reply(o, http.StatusOK, whole); err != nil {
+			t.Error(err)
+		}
+		answers[path] = string(whole)
+	}
+	found, err := examine(t, answers)
 	if err != nil || len(found) != 10 {
 		t.Fatalf("%v, %v", found, err)
 	}
