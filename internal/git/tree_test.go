@@ -323,3 +323,21 @@ func TestOldGit(t *testing.T) {
 		t.Errorf("checked out with an old git: %v", err)
 	}
 }
+
+// A job may have no home, or one that it cannot write.
+func TestNoCache(t *testing.T) {
+	dir := onMain(t)
+	sha := git(t, dir, "rev-parse", "HEAD")
+	file := filepath.Join(dir, "kernel.c") // a file, where a folder is needed: also for root
+	for _, home := range []string{"", file} {
+		t.Setenv("XDG_CACHE_HOME", "")
+		t.Setenv("HOME", home)
+		_, err := Checkout(t.Context(), dir, sha)
+		if hint, ok := errors.AsType[interface {
+			error
+			Hint() string
+		}](err); !ok || !strings.Contains(hint.Hint(), "XDG_CACHE_HOME") {
+			t.Errorf("HOME=%q: %v", home, err)
+		}
+	}
+}
