@@ -37,6 +37,7 @@ type hub struct {
 	written  []string // requests that write
 	comments map[int]string
 	checks   []map[string]any
+	opened   map[string]any // pull request
 }
 
 func newHub(t *testing.T) *hub {
@@ -68,6 +69,9 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/user":
 		reply = map[string]any{"login": "pawl-bot"}
+	case r.URL.Path == "/repos/o/r/pulls" && r.Method == http.MethodPost:
+		h.opened, h.pulls[11] = body, "o/r"
+		reply = pull(11)
 	case r.URL.Path == "/repos/o/r/pulls":
 		list := []any{}
 		for n := range h.pulls {
