@@ -2,25 +2,12 @@ package ci
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-)
 
-// Getter reads one path of a forge's API. A path that is not there is ErrAbsent, one that the token
-// may not read is ErrForbidden.
-type Getter interface {
-	Get(ctx context.Context, path string) ([]byte, error)
-}
-
-// What a Getter may answer.
-var (
-	ErrAbsent    = errors.New("not found")
-	ErrForbidden = errors.New("the token may not read it")
+	"pawl/internal/forge"
 )
 
 // Finding is one setting of a repository.
@@ -36,27 +23,25 @@ const RequiredCheck = "pawl"
 // actionsApp is the App that workflows act as: any job of any workflow can report a check under its name.
 const actionsApp = 15368
 
-var ownerName = regexp.MustCompile(`^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$`)
-
 // doctor collects findings about one repository.
 type doctor struct {
-	api   Getter
-	repo  string
+	api   *forge.Settings
 	found []Finding
 }
 
 // Doctor reads the settings of a GitHub repository that keep strangers from a self-hosted runner.
-func Doctor(ctx context.Context, api Getter, repository string) ([]Finding, error) {
-	if !ownerName.MatchString(repository) {
-		return nil, fmt.Errorf("--repo %q: expected OWNER/NAME", repository)
+func Doctor(ctx context.Context, opts forge.Options) ([]Finding, error) {
+	api, err := forge.NewSettings(opts)
+	if err != nil {
+		return nil, err
 	}
-	d := &doctor{api: api, repo: "/repos/" + repository}
+	d := &doctor{api: api}
 	var about struct {
 		Branch  string `json:"default_branch"`
 		Private bool   `json:"private"`
 	}
-	if err := d.get(ctx, "", &about); err != nil {
-		return nil, fmt.Errorf("read %s: %w", repository, err)
+	if err := api.Get(ctx, "", &about); err != nil {
+		return nil, err
 	}
 	for _, examine := range []func(context.Context, string, bool) error{
 		d.approval, d.token, d.pins, d.protection, d.environment, d.runners,
@@ -66,17 +51,6 @@ func Doctor(ctx context.Context, api Getter, repository string) ([]Finding, erro
 		}
 	}
 	return d.found, nil
-}
-
-func (d *doctor) get(ctx context.Context, path string, into any) error {
-	text, err := d.api.Get(ctx, d.repo+path)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("%s: %w", d.repo+path, err)
-	}
-	return nil
 }
 
 func (d *doctor) say(ok bool, good, bad, remedy string) {
@@ -89,11 +63,15 @@ func (d *doctor) say(ok bool, good, bad, remedy string) {
 
 // unknown notes a setting that could not be read. Other errors end the examination.
 func (d *doctor) unknown(what string, err error) error {
-	if errors.Is(err, ErrAbsent) || errors.Is(err, ErrForbidden) {
-		d.say(false, "", what+": "+err.Error(), "use a token that may read the repository's administration")
-		return nil
+	why := "not found"
+	switch {
+	case forge.Forbidden(err):
+		why = "the token may not read it"
+	case !forge.Absent(err):
+		return err
 	}
-	return err
+	d.say(false, "", what+": "+why, "use a token that may read the repository's administration")
+	return nil
 }
 
 func (d *doctor) approval(ctx context.Context, _ string, private bool) error {
@@ -104,7 +82,7 @@ func (d *doctor) approval(ctx context.Context, _ string, private bool) error {
 			Secrets bool `json:"send_secrets_and_variables"`
 			Approve bool `json:"require_approval_for_fork_pr_workflows"`
 		}
-		if err := d.get(ctx, "/actions/permissions/fork-pr-workflows-private-repos", &fork); err != nil {
+		if err := d.api.Get(ctx, "/actions/permissions/fork-pr-workflows-private-repos", &fork); err != nil {
 			return d.unknown("whether workflows of forks run", err)
 		}
 		d.say(!fork.Run || fork.Approve, "workflows of forks wait for approval", "workflows of forks run without approval",
@@ -116,7 +94,7 @@ func (d *doctor) approval(ctx context.Context, _ string, private bool) error {
 	var policy struct {
 		Approval string `json:"approval_policy"`
 	}
-	if err := d.get(ctx, "/actions/permissions/fork-pr-contributor-approval", &policy); err != nil {
+	if err := d.api.Get(ctx, "/actions/permissions/fork-pr-contributor-approval", &policy); err != nil {
 		return d.unknown("who needs approval before workflows run", err)
 	}
 	d.say(policy.Approval == "all_external_contributors", "every outside contributor needs approval before workflows run",
@@ -130,7 +108,7 @@ func (d *doctor) token(ctx context.Context, _ string, _ bool) error {
 		Default string `json:"default_workflow_permissions"`
 		Approve bool   `json:"can_approve_pull_request_reviews"`
 	}
-	if err := d.get(ctx, "/actions/permissions/workflow", &workflow); err != nil {
+	if err := d.api.Get(ctx, "/actions/permissions/workflow", &workflow); err != nil {
 		return d.unknown("what the default token may do", err)
 	}
 	const where = "Settings → Actions → General → Workflow permissions: "
@@ -144,7 +122,7 @@ func (d *doctor) pins(ctx context.Context, _ string, _ bool) error {
 		Allowed string `json:"allowed_actions"`
 		Pinned  bool   `json:"sha_pinning_required"`
 	}
-	if err := d.get(ctx, "/actions/permissions", &actions); err != nil {
+	if err := d.api.Get(ctx, "/actions/permissions", &actions); err != nil {
 		return d.unknown("which actions are allowed", err)
 	}
 	d.say(actions.Pinned, "actions must be pinned by commit", "actions need not be pinned by commit: a moved tag runs somebody else's code", "Settings → Actions → General: require actions to be pinned to a full-length commit")
@@ -170,15 +148,15 @@ func (d *doctor) protection(ctx context.Context, branch string, _ bool) error {
 			Enabled bool `json:"enabled"`
 		} `json:"allow_force_pushes"`
 	}
-	switch err := d.get(ctx, "/branches/"+url.PathEscape(branch)+"/protection", &protection); {
+	switch err := d.api.Get(ctx, "/branches/"+url.PathEscape(branch)+"/protection", &protection); {
 	case err == nil:
 		protected, forced = true, protection.Force != nil && protection.Force.Enabled
 		if protection.Checks != nil {
 			checks, current = protection.Checks.Checks, protection.Checks.Strict
 		}
-	case errors.Is(err, ErrForbidden):
+	case forge.Forbidden(err):
 		return d.unknown("whether "+branch+" is protected", err)
-	case !errors.Is(err, ErrAbsent):
+	case !forge.Absent(err):
 		return err
 	}
 	var rules []struct {
@@ -188,7 +166,7 @@ func (d *doctor) protection(ctx context.Context, branch string, _ bool) error {
 			Strict bool       `json:"strict_required_status_checks_policy"`
 		} `json:"parameters"`
 	}
-	switch err := d.get(ctx, "/rules/branches/"+url.PathEscape(branch), &rules); {
+	switch err := d.api.Get(ctx, "/rules/branches/"+url.PathEscape(branch), &rules); {
 	case err == nil:
 		protected = protected || len(rules) > 0
 		for _, rule := range rules {
@@ -196,7 +174,7 @@ func (d *doctor) protection(ctx context.Context, branch string, _ bool) error {
 			forced = forced && rule.Type != "non_fast_forward"
 			current = current || rule.Parameters.Strict || rule.Type == "merge_queue"
 		}
-	case !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrForbidden):
+	case !forge.Absent(err) && !forge.Forbidden(err):
 		return err
 	}
 	where := "Settings → Branches → " + branch + ": "
@@ -226,8 +204,8 @@ func (d *doctor) environment(ctx context.Context, _ string, _ bool) error {
 			Type string `json:"type"`
 		} `json:"protection_rules"`
 	}
-	err := d.get(ctx, "/environments/pawl-strangers", &environment)
-	if err != nil && !errors.Is(err, ErrAbsent) {
+	err := d.api.Get(ctx, "/environments/pawl-strangers", &environment)
+	if err != nil && !forge.Absent(err) {
 		return d.unknown("whether the environment pawl-strangers has reviewers", err)
 	}
 	reviewed := false
@@ -246,7 +224,7 @@ func (d *doctor) runners(ctx context.Context, _ string, private bool) error {
 			Ephemeral bool   `json:"ephemeral"`
 		} `json:"runners"`
 	}
-	if err := d.get(ctx, "/actions/runners?per_page=100", &list); err != nil {
+	if err := d.api.Get(ctx, "/actions/runners?per_page=100", &list); err != nil {
 		return d.unknown("which self-hosted runners there are", err)
 	}
 	var lasting []string

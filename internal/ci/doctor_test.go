@@ -1,37 +1,51 @@
 package ci
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"pawl/internal/forge"
+	"pawl/internal/forge/forgetest"
 )
 
 // safe is what GitHub's API answers about a repository with all locks closed.
 var safe = map[string]string{
-	"": `{"default_branch": "main", "private": false}`,
+	"": `{"default_branch": "main", "private": false, "language": null}`,
 	"/actions/permissions/fork-pr-contributor-approval": `{"approval_policy": "all_external_contributors"}`,
 	"/actions/permissions/workflow":                     `{"default_workflow_permissions": "read", "can_approve_pull_request_reviews": false}`,
 	"/actions/permissions":                              `{"enabled": true, "allowed_actions": "all", "sha_pinning_required": true}`,
 	"/branches/main/protection":                         `{"required_status_checks": {"strict": true, "contexts": ["pawl"], "checks": [{"context": "pawl", "app_id": 4711}]}, "allow_force_pushes": {"enabled": false}}`,
 	"/rules/branches/main":                              `[]`,
-	"/environments/pawl-strangers":                      `{"protection_rules": [{"type": "required_reviewers"}]}`,
-	"/actions/runners":                                  `{"total_count": 1, "runners": [{"name": "gpu1", "ephemeral": true}]}`,
+	"/environments/pawl-strangers":                      `{"protection_rules": [{"id": 1, "node_id": "x", "type": "required_reviewers"}]}`,
+	"/actions/runners":                                  `{"total_count": 1, "runners": [{"id": 1, "os": "linux", "status": "online", "busy": false, "labels": [], "name": "gpu1", "ephemeral": true}]}`,
 }
 
 func examine(t *testing.T, answers map[string]string) ([]Finding, error) {
 	t.Helper()
+	api, err := forgetest.GitHub()
+	if err != nil {
+		t.Fatal(err)
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet || r.Header.Get("Authorization") != "Bearer secret" {
 			t.Errorf("%s %s with %q", r.Method, r.URL, r.Header.Get("Authorization"))
+		}
+		if _, _, err := api.Request(r); err != nil { // GitHub has what is asked for
+			t.Error(err)
 		}
 		text, ok := answers[strings.TrimPrefix(r.URL.Path, "/repos/owner/kernels")]
 		switch {
 		case !ok:
 			w.WriteHeader(http.StatusNotFound)
 		case text == "403":
+			w.WriteHeader(http.StatusForbidden)
+		case text == "limit": // of requests
+			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(http.StatusForbidden)
 		case text == "302":
 			http.Redirect(w, r, "/repos/owner/kernels", http.StatusFound)
@@ -40,11 +54,38 @@ func examine(t *testing.T, answers map[string]string) ([]Finding, error) {
 		}
 	}))
 	defer server.Close()
-	return Doctor(t.Context(), HTTPGetter{server.URL, "secret"}, "owner/kernels")
+	return Doctor(t.Context(), forge.Options{URL: server.URL, Repo: "owner/kernels", Token: "secret"})
 }
 
+// TestDoctorFindsNothingOpen: the answers are GitHub's own examples with the locks closed, valid by its
+// own description.
 func TestDoctorFindsNothingOpen(t *testing.T) {
-	found, err := examine(t, safe)
+	api, err := forgetest.GitHub()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]string{}
+	for path, text := range safe {
+		o := api.Find(http.MethodGet, "/repos/owner/kernels"+path)
+		if o == nil {
+			t.Fatalf("GitHub has no %s", path)
+		}
+		whole := []byte(text)
+		if with := map[string]any{}; json.Unmarshal(whole, &with) == nil {
+			like := o.Like(t, with)
+			for _, name := range []string{"required_pull_request_reviews", "restrictions", "source", "parent"} {
+				delete(like, name) // the description does not allow its own examples of these
+			}
+			if whole, err = json.Marshal(like); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := api.Reply(o, http.StatusOK, whole); err != nil {
+			t.Error(err)
+		}
+		answers[path] = string(whole)
+	}
+	found, err := examine(t, answers)
 	if err != nil || len(found) != 11 {
 		t.Fatalf("%v, %v", found, err)
 	}
@@ -133,8 +174,8 @@ func TestDoctorReadsPrivateRepositories(t *testing.T) {
 }
 
 func TestDoctorRefuses(t *testing.T) {
-	if _, err := Doctor(t.Context(), HTTPGetter{}, "../../user"); err == nil {
-		t.Error("a path in place of a repository")
+	if _, err := Doctor(t.Context(), forge.Options{Repo: "../../user", Token: "secret"}); err == nil || !strings.Contains(err.Error(), "expected owner/name") {
+		t.Errorf("a path in place of a repository: %v", err)
 	}
 	if _, err := examine(t, nil); err == nil {
 		t.Error("a repository that is not there")
@@ -143,5 +184,9 @@ func TestDoctorRefuses(t *testing.T) {
 	answers["/actions/permissions"] = "302" // the token must not travel
 	if _, err := examine(t, answers); err == nil {
 		t.Error("a redirect was followed")
+	}
+	answers["/actions/permissions"] = "limit" // says nothing about what the token may read
+	if found, err := examine(t, answers); err == nil || !strings.Contains(err.Error(), "rate limit ends in 1h0m1s") {
+		t.Errorf("too many requests: %v, %v", found, err)
 	}
 }

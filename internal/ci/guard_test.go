@@ -160,6 +160,8 @@ func TestAdmit(t *testing.T) {
 		"workflow that nobody listed":        {"refuse", with(push(), "GITHUB_WORKFLOW_REF", workflows+"miner.yml@refs/heads/main"), "", "is not in the policy"},
 		"workflow of another repository":     {"refuse", with(push(), "GITHUB_WORKFLOW_REF", "evil/x/.github/workflows/pawl.yml@refs/heads/main"), "", "is not in the policy"},
 		"file name with an @":                {"refuse", with(push(), "GITHUB_WORKFLOW_REF", workflows+"pawl.yml@refs/heads/main.yml@refs/pull/7/merge"), "", "expected the one of refs/heads/main"},
+		"push whose event names a branch":    {"refuse", with(push(), "ref", "refs/heads/x"), "", `push to "refs/heads/x": expected refs/heads/main`},
+		"push that removes main":             {"refuse", with(push(), "deleted", true), "", `push to "refs/heads/main": expected refs/heads/main`},
 		"push to a branch":                   {"refuse", with(push(), "GITHUB_REF", "refs/heads/x", "ref", "refs/heads/x", "GITHUB_WORKFLOW_REF", workflows+"pawl-ratchet.yml@refs/heads/x"), "", "expected the one of refs/heads/main"},
 		"workflow of a branch":               {"refuse", with(dispatch("pawl.yml"), "GITHUB_WORKFLOW_REF", workflows+"pawl.yml@refs/heads/x"), "", "expected the one of refs/heads/main"},
 		"pull request with main's workflow":  {"refuse", with(pullRequest(1), "GITHUB_WORKFLOW_REF", workflows+"pawl.yml@refs/heads/main"), "", "expected refs/pull/7/merge"},
@@ -311,7 +313,7 @@ func TestPolicyIsStrict(t *testing.T) {
 	if err := os.WriteFile(name, []byte(good), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadPolicy(name, os.Getuid()); err != nil {
+	if p, err := ReadPolicy(name, os.Getuid()); err != nil || p.uid != 54321 { // sweep ends all that this user runs
 		t.Fatal(err)
 	}
 	if _, err := ReadPolicy(name, os.Getuid()+1); err == nil {

@@ -17,12 +17,19 @@ import (
 	"strings"
 	"text/template"
 
+	"pawl/internal/claim"
 	"pawl/internal/disk"
+	"pawl/internal/forge"
 	"pawl/internal/git"
 )
 
 // Forges lists the forges that Init knows.
-var Forges = []string{"github", "gitlab", "gitea"}
+var Forges = func() (names []string) {
+	for _, kind := range forge.Kinds {
+		names = append(names, string(kind))
+	}
+	return names
+}()
 
 // InitOptions say what the workflows of a repository are like.
 type InitOptions struct {
@@ -158,6 +165,7 @@ func fill(o InitOptions) (map[string][]byte, error) {
 		"Runner": o.Runner, "Branch": o.Branch, "Remote": "origin/" + o.Branch,
 		"Version": fmt.Sprintf("%q", o.Version), "URL": o.URL, "SHA256": o.SHA256,
 		"Hosted": "ubuntu-latest", "RunsOn": "[self-hosted, " + o.Runner + "]", "Labels": []string{o.Runner},
+		"Archive": claim.DefaultLimits().Archive,
 	}
 	if o.Forge == "github" && strings.HasSuffix(o.URL, "-arm64") {
 		values["Hosted"] = "ubuntu-24.04-arm" // all jobs install the same file

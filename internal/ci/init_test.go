@@ -117,6 +117,37 @@ func TestOneArchitecture(t *testing.T) {
 	}
 }
 
+// TestAnotherDefaultBranch: no file and no instruction names main where the repository has no such branch.
+func TestAnotherDefaultBranch(t *testing.T) {
+	main := regexp.MustCompile(`(?m)^[^#\n]*\bmain\b.*$`)
+	for _, forge := range Forges {
+		opts := options(forge, "")
+		opts.Branch = "trunk"
+		files, err := fill(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratchets := ""
+		for name, text := range files {
+			if found := main.Find(text); found != nil {
+				t.Errorf("%s: %s", name, found)
+			}
+			for line := range strings.Lines(string(text)) {
+				if strings.Contains(line, " ci ratchet ") && !strings.HasPrefix(strings.TrimSpace(line), "#") {
+					ratchets += line
+				}
+			}
+		}
+		if !strings.Contains(ratchets, "--branch 'trunk'") && !strings.Contains(ratchets, `--branch "$CI_DEFAULT_BRANCH"`) {
+			t.Errorf("%s moves the baseline of main: %s", forge, ratchets)
+		}
+		next := strings.Join(Next(opts), "\n")
+		if main.MatchString(next) || (forge == "github") != strings.Contains(next, "default_branch: trunk") {
+			t.Errorf("%s: %s", forge, next)
+		}
+	}
+}
+
 func checkWorkflow(t *testing.T, text []byte, runner string) {
 	var w workflow
 	if err := yaml.Unmarshal(text, &w); err != nil {
@@ -163,8 +194,32 @@ func checkWorkflow(t *testing.T, text []byte, runner string) {
 	}
 }
 
+// TestSamePins: pawl's own workflow and action use actions at the commits that it gives others.
+func TestSamePins(t *testing.T) {
+	found := 0
+	for _, name := range []string{"../../action.yml", "../../.github/workflows/release.yml"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, use := range regexp.MustCompile(`uses: ((actions/[\w-]+)@.*)`).FindAllStringSubmatch(string(text), -1) {
+			for _, pin := range pins["github"] {
+				if strings.HasPrefix(pin, use[2]+"@") {
+					if found++; use[1] != pin {
+						t.Errorf("%s uses %s, pawl ci init %s", name, use[1], pin)
+					}
+				}
+			}
+		}
+	}
+	if found != 4 {
+		t.Errorf("%d uses compared, want 4", found)
+	}
+}
+
 // TestGitLabRules: commands are text (a colon in one would make it a map), the token is on no machine
-// that measures, and only jobs of the default branch have it.
+// that measures, and only jobs of the default branch have it. GitLab gives a variable to every job of a
+// pipeline, whether its text names it or not, unless the job is outside of the variable's environment.
 func TestGitLabRules(t *testing.T) {
 	files, err := fill(options("gitlab", ""))
 	if err != nil {
@@ -186,6 +241,9 @@ func TestGitLabRules(t *testing.T) {
 		}
 		if strings.Contains(text, "PAWL_TOKEN") && (job["tags"] != nil || !strings.Contains(text, "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH")) {
 			t.Errorf("%s has the token: %s", name, text)
+		}
+		if needs := strings.Contains(text, "PAWL_TOKEN"); needs != (job["environment"] != nil) {
+			t.Errorf("%s: environment %v, needs the token: %t", name, job["environment"], needs)
 		}
 		if job["tags"] != nil && !strings.Contains(text, "--require-sandbox") {
 			t.Errorf("%s measures without a sandbox", name)

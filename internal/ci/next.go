@@ -23,12 +23,15 @@ func Next(opts InitOptions) []string {
 	case "gitlab":
 		next = append(next,
 			"add to .gitlab-ci.yml:  include: {local: .gitlab/pawl.gitlab-ci.yml}",
-			"Settings → CI/CD → Runners: mark the GPU runner as protected where strangers may open merge requests",
-			"Settings → CI/CD → Variables: PAWL_TOKEN (api scope), protected and masked, for the job pawl-post on "+opts.Branch,
+			"Settings → CI/CD → Runners: mark the GPU runner as protected where strangers may open merge requests; it must not run untagged jobs, because those have the token",
+			"Settings → CI/CD → Variables: PAWL_TOKEN (api scope), protected and masked, with the environment scope pawl: only the jobs that write on "+opts.Branch+" have it",
 		)
 	}
 	if opts.Forge == "github" && !Hosted(opts.Runner) {
 		next = append(next, "on the GPU machine: install the hooks pawl ci guard and pawl ci sweep, as docs/ci.md shows")
+		if opts.Branch != defaultPolicy().Branch {
+			next = append(next, PolicyFile+", the policy of the hooks, needs default_branch: "+opts.Branch)
+		}
 	}
 	return next
 }

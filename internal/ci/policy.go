@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"pawl/internal/forge"
 )
 
 // PolicyFile is where the policy of a runner lies unless somebody says otherwise.
@@ -117,7 +119,7 @@ func (p *Policy) check() error {
 		}
 	}
 	for _, repository := range p.Repositories {
-		if owner, name, ok := strings.Cut(repository, "/"); !ok || owner == "" || name == "" || strings.Contains(name, "/") {
+		if !forge.IsRepo(repository) {
 			return fmt.Errorf("repositories: %q: expected OWNER/NAME", repository)
 		}
 	}

@@ -36,7 +36,7 @@ type PostOptions struct {
 
 	Summary     string // file that the comment is added to: the job's summary; "": none
 	CodeQuality string // file for GitLab's code-quality report; "": none
-	DryRun      bool   // nothing is sent
+	DryRun      bool   // nothing is sent; the code-quality report, which a job without a token can keep, is written
 }
 
 // Posted is what was posted, or would be.
@@ -158,22 +158,32 @@ func (a *admitted) conclusion() forge.Conclusion {
 
 func post(ctx context.Context, opts PostOptions, a *admitted) (*Posted, error) {
 	if opts.DryRun {
-		return describe(ctx, opts, a, localSource), nil
+		posted := describe(ctx, opts, a, localSource)
+		return posted, posted.write(PostOptions{CodeQuality: opts.CodeQuality})
 	}
-	at, err := forge.New(opts.Forge)
+	at, pulls, err := opts.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pulls, err := at.Pulls(ctx, opts.Head)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("find the pull requests of %.12s: %w", opts.Head.SHA, err)
-	case len(pulls) == 0 && !opts.Queue:
+	if len(pulls) == 0 && !opts.Queue {
 		return &Posted{}, nil
 	}
 	a.look(ctx, at, pulls)
 	posted := describe(ctx, opts, a, func(ctx context.Context, _, file string) ([]byte, error) { return at.Source(ctx, opts.Head.SHA, file) })
 	return posted, errors.Join(posted.send(ctx, opts, at, pulls), posted.write(opts))
+}
+
+// find asks the forge for the pull requests whose head is the commit.
+func (o PostOptions) find(ctx context.Context) (forge.Forge, []forge.Pull, error) {
+	at, err := forge.New(o.Forge)
+	if err != nil {
+		return nil, nil, err
+	}
+	pulls, err := at.Pulls(ctx, o.Head)
+	if err != nil {
+		return nil, nil, fmt.Errorf("find the pull requests of %.12s: %w", o.Head.SHA, err)
+	}
+	return at, pulls, nil
 }
 
 // look finds out what the pull requests themselves say against a success.
@@ -272,7 +282,7 @@ func (p *Posted) send(ctx context.Context, opts PostOptions, at forge.Forge, pul
 func (p *Posted) write(opts PostOptions) error {
 	var problems []error
 	if opts.Summary != "" {
-		problems = append(problems, appendTo(opts.Summary, p.Comment))
+		problems = append(problems, appendTo(opts.Summary, p.Check.Summary))
 	}
 	if opts.CodeQuality != "" {
 		raw, err := codeQuality(p.Check.Annotations)

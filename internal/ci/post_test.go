@@ -39,6 +39,7 @@ type hub struct {
 	written  []string // requests that write
 	comments map[int]string
 	checks   []map[string]any
+	opened   map[string]any // pull request
 }
 
 func newHub(t *testing.T) *hub {
@@ -70,6 +71,9 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/user":
 		reply = map[string]any{"login": "pawl-bot"}
+	case r.URL.Path == "/repos/o/r/pulls" && r.Method == http.MethodPost:
+		h.opened, h.pulls[11] = body, "o/r"
+		reply = pull(11)
 	case r.URL.Path == "/repos/o/r/pulls":
 		list := []any{}
 		for n := range h.pulls {
@@ -98,6 +102,9 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply = map[string]any{"id": issue}
 	case strings.HasSuffix(r.URL.Path, "/check-runs") && r.Method == http.MethodGet:
 		reply = map[string]any{"check_runs": []any{}}
+	case strings.HasPrefix(r.URL.Path, "/repos/o/r/statuses/"): // Gitea's
+		h.checks = append(h.checks, body)
+		reply = map[string]any{"id": 1}
 	case strings.HasSuffix(r.URL.Path, "/check-runs"):
 		h.checks = append(h.checks, body)
 		reply = map[string]any{"id": 1}
@@ -333,7 +340,8 @@ func TestPostWithoutSpec(t *testing.T) {
 func TestPostDryRun(t *testing.T) {
 	h := newHub(t)
 	opts := h.options(t)
-	opts.DryRun, opts.Forge.Token, opts.Summary = true, "", filepath.Join(t.TempDir(), "summary.md")
+	dir := t.TempDir()
+	opts.DryRun, opts.Forge.Token, opts.Summary, opts.CodeQuality = true, "", filepath.Join(dir, "summary.md"), filepath.Join(dir, "quality.json")
 	posted, err := post(t.Context(), opts, claimed(checkReport(result.Regression, 0.052)))
 	if err != nil || len(h.written) > 0 {
 		t.Fatal(err, h.written)
@@ -343,6 +351,9 @@ func TestPostDryRun(t *testing.T) {
 	}
 	if _, err := os.Stat(opts.Summary); err == nil {
 		t.Error("a summary was written")
+	}
+	if text, err := os.ReadFile(opts.CodeQuality); err != nil || !strings.Contains(string(text), `"path": "k.c"`) {
+		t.Errorf("code quality: %s, %v", text, err)
 	}
 }
 
@@ -387,7 +398,7 @@ func TestPostEnvironment(t *testing.T) {
 			"gitlab https://gitlab.example/api/v4 group/sub/r {fork/r " + measuredSHA + " faster} false 77 https://gitlab.example/p/77 ",
 		},
 	} {
-		o, err := PostEnvironment(func(name string) string {
+		o, err := PostEnvironment("", func(name string) string {
 			if value, found := c.env[name]; found {
 				return value
 			}
@@ -434,5 +445,27 @@ func TestQueueWithAWorkflow(t *testing.T) {
 		if err != nil || len(a.doubts) != want {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
+	}
+}
+
+// A job of one forge that posts to another takes nothing of its own along: its token would reach a
+// stranger, and its address, repository and commit are not meant.
+func TestPostToAnotherForge(t *testing.T) {
+	env := map[string]string{
+		"GITHUB_ACTIONS": "true", "GITHUB_API_URL": "https://api.github.com", "GITHUB_REPOSITORY": "o/r", "GITHUB_SHA": newerSHA, "GITHUB_TOKEN": postToken,
+		"PAWL_APP_ID": "1", "PAWL_APP_KEY": "key", "GITLAB_TOKEN": "glpat",
+	}
+	getenv := func(name string) string { return env[name] }
+	o, err := PostEnvironment(forge.GitLab, getenv)
+	if f := o.Forge; err != nil || f.Token != "glpat" || f.App != nil || f.URL != "" || f.Repo != "" || o.Head.SHA != "" {
+		t.Errorf("GitLab: %+v, %v", o, err)
+	}
+	o, err = PostEnvironment(forge.GitHub, getenv)
+	if f := o.Forge; err != nil || f.Token != postToken || f.App == nil || f.Repo != "o/r" || o.Head.SHA != newerSHA {
+		t.Errorf("GitHub: %+v, %v", o, err)
+	}
+	env["GITHUB_ACTIONS"] = ""
+	if o, err = PostEnvironment("", getenv); err != nil || o.Forge.Kind != "" || o.Forge.Token != "" {
+		t.Errorf("no job: %+v, %v", o, err)
 	}
 }

@@ -100,26 +100,37 @@ func TestScopeErrsTowardsMeasuring(t *testing.T) {
 }
 
 // TestScopeOfAnotherTree: the report job has the default branch checked out and asks about a commit
-// that is only fetched.
+// that is only fetched. A new file counts if a compiler may find it: by its ending, or because a source
+// has its name, which a folder nearer by then answers.
 func TestScopeOfAnotherTree(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "pawl.yaml", scopeSpec)
-	write(t, dir, "src/saxpy.c", "void saxpy(float *y, int n) {}\n")
+	write(t, dir, "src/saxpy.c", "#include \"table.dat\"\nvoid saxpy(float *y, int n) {}\n")
+	write(t, dir, "data/table.dat", "#define ONE 1\n")
 	if err := git.Create(t.Context(), dir, "begin"); err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, "src/new.h", "#define X\n")
-	commit(t, dir)
-	head, err := git.Resolve(t.Context(), dir, "HEAD")
+	base, err := git.Resolve(t.Context(), dir, "HEAD")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("git", "-C", dir, "checkout", "-q", "HEAD~1").CombinedOutput(); err != nil {
-		t.Fatalf("%s", out)
+	checkout := func(sha string) {
+		if out, err := exec.Command("git", "-C", dir, "checkout", "-q", sha).CombinedOutput(); err != nil {
+			t.Fatalf("%s", out)
+		}
 	}
-	got, err := FindScope(t.Context(), filepath.Join(dir, "pawl.yaml"), "HEAD", head)
-	if err != nil || !got.Measure || strings.Join(got.Files, " ") != "src/new.h" {
-		t.Errorf("%+v, %v", got, err)
+	for file, want := range map[string]bool{"src/new.h": true, "src/table.dat": true, "src/other.dat": false} {
+		write(t, dir, file, "#define X\n")
+		commit(t, dir)
+		head, err := git.Resolve(t.Context(), dir, "HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkout(base)
+		got, err := FindScope(t.Context(), filepath.Join(dir, "pawl.yaml"), "HEAD", head)
+		if err != nil || got.Measure != want || want && strings.Join(got.Files, " ") != file {
+			t.Errorf("%s: %+v, %v", file, got, err)
+		}
 	}
 }
 

@@ -195,16 +195,29 @@ func TestReadRefusesFolders(t *testing.T) {
 			defer file.Close()
 			return file.Truncate(DefaultLimits().File + 1)
 		}, "longer than 128 MiB"},
+		"many files": {func(dir string) error {
+			for i := range 20 {
+				if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600); err != nil {
+					return err
+				}
+			}
+			return os.WriteFile(filepath.Join(dir, "report.json"), []byte("{}"), 0o600)
+		}, "the folder has more than 20 files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if err := test.make(dir); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Read(dir, DefaultLimits()); err == nil || !strings.Contains(err.Error(), test.want) {
+			limits := DefaultLimits()
+			limits.Entries = 20
+			if _, err := Read(dir, limits); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 		})
+	}
+	if _, err := Read("/dev/zero", DefaultLimits()); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a device: %v", err)
 	}
 }
 

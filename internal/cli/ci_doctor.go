@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/ci"
+	"pawl/internal/forge"
 	"pawl/internal/unit"
 )
 
@@ -21,7 +21,7 @@ type ciDoctorOptions struct {
 func (o *ciDoctorOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.forge, "forge", "github", "the forge; only GitHub has settings to read")
 	f.StringVar(&o.repo, "repo", os.Getenv("GITHUB_REPOSITORY"), "the repository, as OWNER/NAME")
-	f.StringVar(&o.api, "api", cmp.Or(os.Getenv("GITHUB_API_URL"), "https://api.github.com"), "the address of the forge's API")
+	f.StringVar(&o.api, "api", os.Getenv("GITHUB_API_URL"), "the address of the forge's API (default: GitHub's)")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 }
 
@@ -30,8 +30,8 @@ func newCIDoctor(e *env) *cobra.Command {
 	return withFlags(&cobra.Command{
 		Use: "doctor", Short: "read the repository's settings, and say what is open to strangers", Args: cobra.NoArgs,
 		Long: `doctor reads the settings that no workflow can set: who needs approval, what the default
-token may do, which check a merge needs, who could report it. It writes nothing. GITHUB_TOKEN is a
-token that may read the repository's administration.`,
+token may do, which check a merge needs, who could report it. It writes nothing. PAWL_FORGE_TOKEN
+or GITHUB_TOKEN is a token that may read the repository's administration.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCIDoctor(cmd.Context(), e, opts) },
 	}, opts)
 }
@@ -40,7 +40,9 @@ func runCIDoctor(ctx context.Context, e *env, opts *ciDoctorOptions) error {
 	if opts.forge != "github" {
 		return usage("--forge %s: its API does not tell these settings; docs/ci.md lists what to look at", opts.forge)
 	}
-	found, err := ci.Doctor(ctx, ci.HTTPGetter{Base: opts.api, Token: cmp.Or(os.Getenv("GITHUB_TOKEN"), os.Getenv("GH_TOKEN"))}, opts.repo)
+	access := forge.Options{URL: opts.api, Repo: opts.repo, Agent: "pawl/" + version}
+	access.Token, access.App = forge.Credentials(forge.GitHub, os.Getenv)
+	found, err := ci.Doctor(ctx, access)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,10 @@ In a job of GitHub Actions, Gitea Actions or GitLab CI the options have their va
 from the environment. The token is in PAWL_FORGE_TOKEN, or in GITHUB_TOKEN,
 GITLAB_TOKEN or GITEA_TOKEN; a GitHub App is in PAWL_APP_ID and PAWL_APP_KEY (PEM).
 
+--no-report is for a run that wrote none. The commit then has a check and no comment:
+success if the change touches no input of a kernel, by the diff; else failure, or, for
+a fork on GitHub, a request for approval.
+
 The check says success only for what somebody other than the pull request measured:
   --trust claimed    the pull request's own job ran it: failure or neutral
   --trust approved   a workflow of the default branch, for a commit that was approved
@@ -36,7 +40,8 @@ The check says success only for what somebody other than the pull request measur
 // ciPostOptions are the options of pawl ci post.
 type ciPostOptions struct {
 	ci.PostOptions
-	file string
+	file   string
+	absent bool
 }
 
 func (o *ciPostOptions) AddFlags(f *pflag.FlagSet) {
@@ -47,9 +52,10 @@ func (o *ciPostOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Head.SHA, "sha", "", "commit that was measured")
 	f.StringVar(&o.Head.Repo, "head-repo", "", "repository that the commit is from, owner/name (default: any)")
 	f.StringVar(&o.Report, "report", "", "report.json of the check, or the folder or zip that it lies in (required)")
+	f.BoolVar(&o.absent, "no-report", false, "the run wrote no report: say whether there was anything to measure")
 	f.StringVar(&o.Trust, "trust", "claimed", "who ran the check: claimed, approved or own")
 	f.BoolVar(&o.Strict, "strict", false, "fail when something is undecided or suspicious")
-	f.StringVar(&o.Name, "name", "pawl", "name of comment and check; give every one of several checks another")
+	f.StringVar(&o.Name, "name", ci.RequiredCheck, "name of comment and check; give every one of several checks another")
 	f.Int64Var(&o.Run, "run", 0, "number of the run: a lower one does not overwrite a higher one")
 	f.StringVar(&o.URL, "url", "", "address of the whole report, for a link")
 	f.StringVar(&o.CodeQuality, "code-quality", "", "also write annotations to this file, as GitLab's code-quality report")
@@ -75,7 +81,7 @@ func forgeOf(said, known forge.Options) forge.Options {
 }
 
 func runCIPost(ctx context.Context, e *env, opts *ciPostOptions) error {
-	known, err := ci.PostEnvironment(os.Getenv)
+	known, err := ci.PostEnvironment(opts.Forge.Kind, os.Getenv)
 	if err != nil {
 		return err
 	}
@@ -87,8 +93,8 @@ func runCIPost(ctx context.Context, e *env, opts *ciPostOptions) error {
 	}
 	made.Run, made.URL, made.Summary = cmp.Or(made.Run, known.Run), cmp.Or(made.URL, known.URL), known.Summary
 	switch {
-	case made.Report == "":
-		return usage("name the report of the check: --report report.json")
+	case (made.Report == "") != opts.absent:
+		return usage("name the report of the check: --report report.json, or --no-report if its run wrote none")
 	case made.Head.SHA == "":
 		return usage("name the commit that was measured: --sha HASH (outside of a forge's job nothing says which)")
 	case made.Forge.Kind == "" && !made.DryRun:
@@ -99,7 +105,11 @@ func runCIPost(ctx context.Context, e *env, opts *ciPostOptions) error {
 			return err
 		}
 	}
-	posted, err := ci.Post(ctx, made)
+	post := ci.Post
+	if opts.absent {
+		post = ci.PostAbsent
+	}
+	posted, err := post(ctx, made)
 	if posted != nil {
 		e.showPosted(made, posted)
 	}
@@ -112,7 +122,10 @@ func (e *env) showPosted(opts ci.PostOptions, p *ci.Posted) {
 		e.warn("no annotations: %v", p.Unannotated)
 	}
 	if opts.DryRun {
-		fmt.Fprintf(e.stdout, "%s\ncheck %s of %.12s: %s\n  %s\n", p.Comment, p.Check.Name, p.Check.SHA, p.Check.Conclusion, p.Check.Title)
+		if p.Comment != "" {
+			fmt.Fprintln(e.stdout, p.Comment)
+		}
+		fmt.Fprintf(e.stdout, "check %s of %.12s: %s\n  %s\n", p.Check.Name, p.Check.SHA, p.Check.Conclusion, p.Check.Title)
 		for _, n := range p.Check.Annotations {
 			fmt.Fprintf(e.stdout, "%s:%d: %s: %s\n  %s\n", n.Path, n.Line, n.Level, n.Title, strings.ReplaceAll(n.Message, "\n", "\n  "))
 		}

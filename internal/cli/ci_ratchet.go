@@ -55,7 +55,7 @@ func runCIRatchet(ctx context.Context, e *env, opts *ciRatchetOptions) error {
 		return usage("name the report of the check: --report report.json")
 	}
 	made := opts.RatchetOptions
-	known, err := ci.PostEnvironment(os.Getenv)
+	known, err := ci.PostEnvironment(opts.Forge.Kind, os.Getenv)
 	if err != nil {
 		return err
 	}

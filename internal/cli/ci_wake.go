@@ -73,10 +73,8 @@ func runCIWake(ctx context.Context, e *env, opts *ciWakeOptions) error {
 		e.showWake(status)
 		return nil
 	}
-	access := forge.Options{Token: cmp.Or(os.Getenv("PAWL_FORGE_TOKEN"), os.Getenv("GITHUB_TOKEN")), Agent: "pawl/" + version}
-	if id := os.Getenv("PAWL_APP_ID"); id != "" {
-		access.App = &forge.App{ID: id, Key: []byte(os.Getenv("PAWL_APP_KEY"))}
-	}
+	access := forge.Options{Agent: "pawl/" + version}
+	access.Token, access.App = forge.Credentials(forge.GitHub, os.Getenv)
 	service, err := wake.New(wake.Options{
 		Config: config, Forge: access, Secret: os.Getenv("PAWL_WEBHOOK_SECRET"),
 		Log: func(line string) { e.warn("%s", term.Plain(line)) },

@@ -97,6 +97,18 @@ func (e *Error) Error() string {
 	return text
 }
 
+// limitError is a request that a forge refused because there were too many.
+type limitError struct {
+	refused        error
+	ends, patience time.Duration
+}
+
+func (e *limitError) Error() string {
+	return fmt.Sprintf("%v; its rate limit ends in %s, which is longer than pawl waits (%s): try again then", e.refused, e.ends.Round(time.Second), e.patience)
+}
+
+func (e *limitError) Unwrap() error { return e.refused }
+
 // status returns the HTTP status that an error is about; 0: it is about something else.
 func status(err error) int {
 	if refused, found := errors.AsType[*Error](err); found {
@@ -138,7 +150,7 @@ func (c *client) call(ctx context.Context, r request, out any) (http.Header, err
 		pause, limited := c.limited(err, header, attempt)
 		switch {
 		case limited && pause > c.patience:
-			return header, fmt.Errorf("%w; its rate limit ends in %s, which is longer than pawl waits (%s): post again then", err, pause.Round(time.Second), c.patience)
+			return header, &limitError{err, pause, c.patience}
 		case limited:
 		case r.once || !maybe(err):
 			return header, err
@@ -164,20 +176,39 @@ func (c *client) limited(err error, header http.Header, attempt int) (time.Durat
 	if !found || refused.Status != http.StatusForbidden && refused.Status != http.StatusTooManyRequests {
 		return 0, false
 	}
-	const slack = time.Second // clocks differ
+	const slack = time.Second // times are whole seconds
 	if seconds, err := strconv.Atoi(header.Get("Retry-After")); err == nil && seconds >= 0 {
 		return time.Duration(seconds)*time.Second + slack, true
 	}
 	for _, prefix := range []string{"X-Ratelimit-", "Ratelimit-"} {
 		reset, err := strconv.ParseInt(header.Get(prefix+"Reset"), 10, 64)
 		if header.Get(prefix+"Remaining") == "0" && err == nil {
-			return max(0, time.Unix(reset, 0).Sub(c.now())) + slack, true
+			return max(0, time.Unix(reset, 0).Sub(c.timeOf(header))) + slack, true
 		}
 	}
 	if refused.Status == http.StatusTooManyRequests || strings.Contains(refused.Message, "secondary rate limit") {
 		return secondaryWait << (attempt - 1), true
 	}
 	return 0, false
+}
+
+// timeOf returns the time by the forge's clock, which its limits and tokens go by; by ours where a
+// reply does not say.
+func (c *client) timeOf(header http.Header) time.Time {
+	if at, err := http.ParseTime(header.Get("Date")); err == nil {
+		return at
+	}
+	return c.now()
+}
+
+// clockDoubt says that this machine's clock may be why a forge does not accept a token: those of Apps
+// are signed with the time.
+func (c *client) clockDoubt(header http.Header) string {
+	const bearable = time.Minute
+	if off := c.now().Sub(c.timeOf(header)); off.Abs() > bearable {
+		return fmt.Sprintf("; this machine's clock differs from the forge's by %s", off.Round(time.Second))
+	}
+	return ""
 }
 
 // send sends a request once.
@@ -214,6 +245,8 @@ func (c *client) send(ctx context.Context, r request, body []byte, out any) (htt
 		return reply.Header, c.harmless(r, secret, err)
 	case len(raw) > mostReply:
 		return reply.Header, &Error{r.method, r.path, http.StatusRequestEntityTooLarge, fmt.Sprintf("the reply has more than %d MiB", mostReply>>20)}
+	case reply.StatusCode == http.StatusUnauthorized:
+		return reply.Header, &Error{r.method, r.path, reply.StatusCode, message(reply, raw, secret) + c.clockDoubt(reply.Header)}
 	case reply.StatusCode >= 300:
 		return reply.Header, &Error{r.method, r.path, reply.StatusCode, message(reply, raw, secret)}
 	}

@@ -164,7 +164,8 @@ type Conclusion string
 const (
 	Success Conclusion = "success"
 	Failure Conclusion = "failure"
-	Neutral Conclusion = "neutral" // neither
+	Neutral Conclusion = "neutral"         // neither
+	Waiting Conclusion = "action_required" // a person must do something first
 )
 
 // Annotation is a remark about a line of a file.
@@ -218,16 +219,22 @@ var (
 	fullSHA  = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
+// IsRepo reports whether a text is owner/name.
+func IsRepo(text string) bool { return isProject(text) && strings.Count(text, "/") == 1 }
+
+// isProject is IsRepo for GitLab, where a repository may be in groups of groups.
+func isProject(text string) bool { return repoName.MatchString(text) && !strings.Contains(text, "..") }
+
 // IsSHA reports whether a text is a whole commit hash.
 func IsSHA(text string) bool { return fullSHA.MatchString(text) }
 
 // New returns a repository on a forge. It sends nothing yet.
 func New(opts Options) (Forge, error) {
-	if !repoName.MatchString(opts.Repo) || strings.Contains(opts.Repo, "..") {
+	if !IsRepo(opts.Repo) && !(opts.Kind == GitLab && isProject(opts.Repo)) {
 		return nil, fmt.Errorf("repository %q: expected owner/name", opts.Repo)
 	}
 	if opts.Token == "" && opts.App == nil {
-		return nil, fmt.Errorf("no token for %s: set one in the environment of the job that posts", opts.Kind)
+		return nil, fmt.Errorf("no token for %s: set PAWL_FORGE_TOKEN in the environment", opts.Kind)
 	}
 	public := map[Kind]string{GitHub: "https://api.github.com", GitLab: "https://gitlab.com/api/v4", Gitea: "https://gitea.com/api/v1"}
 	if opts.URL == "" {
@@ -237,13 +244,9 @@ func New(opts Options) (Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner, name, _ := strings.Cut(opts.Repo, "/")
-	if opts.Kind != GitLab && strings.Contains(name, "/") {
-		return nil, fmt.Errorf("repository %q: expected owner/name", opts.Repo)
-	}
 	switch opts.Kind {
 	case GitHub:
-		return newGitHub(c, opts, owner, name)
+		return newGitHub(c, opts)
 	case GitLab:
 		c.authorize = func(_ context.Context, r *http.Request) error { r.Header.Set("PRIVATE-TOKEN", opts.Token); return nil }
 		return &gitlab{client: c, repo: opts.Repo, login: opts.Login}, nil

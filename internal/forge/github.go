@@ -19,10 +19,27 @@ type github struct {
 	app      *appTokens // nil: a token was given
 }
 
-func newGitHub(c *client, opts Options, owner, name string) (Forge, error) {
-	g := &github{client: c, repo: opts.Repo, at: "/repos/" + owner + "/" + name, login: opts.Login}
+// apiVersion is the version of GitHub's API that forgetest/github.json describes. GitHub keeps a
+// version for at least two years after the next one.
+const apiVersion = "2022-11-28"
+
+// newRepository returns a repository on GitHub.
+func newRepository(opts Options) (*github, error) {
+	made, err := New(opts)
+	if err != nil {
+		return nil, err
+	}
+	g, is := made.(*github)
+	if !is {
+		return nil, fmt.Errorf("forge %q: expected GitHub", opts.Kind)
+	}
+	return g, nil
+}
+
+func newGitHub(c *client, opts Options) (Forge, error) {
+	g := &github{client: c, repo: opts.Repo, at: "/repos/" + opts.Repo, login: opts.Login}
 	c.header.Set("Accept", "application/vnd.github+json")
-	c.header.Set("X-GitHub-Api-Version", "2022-11-28")
+	c.header.Set("X-GitHub-Api-Version", apiVersion)
 	bearer := func(_ context.Context, r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+opts.Token)
 		return nil
@@ -31,6 +48,7 @@ func newGitHub(c *client, opts Options, owner, name string) (Forge, error) {
 		c.authorize = bearer
 		return g, nil
 	}
+	_, name, _ := strings.Cut(opts.Repo, "/")
 	tokens, err := newAppTokens(c, *opts.App, g.at, name)
 	if err != nil {
 		return nil, err
@@ -175,7 +193,7 @@ func (g *github) self(ctx context.Context) (string, error) {
 		return g.login, err
 	}
 	login, err := loginOf(ctx, g.client)
-	if status(err) == http.StatusForbidden {
+	if status(err) == http.StatusForbidden && Forbidden(err) {
 		login, err = actionsBot, nil
 	}
 	g.login = login

@@ -22,13 +22,9 @@ var runnerPermissions = map[string]string{"actions": "read", "administration": "
 // NewRunners returns the jobs and runners of a repository. It sends nothing yet.
 func NewRunners(opts Options) (*Runners, error) {
 	opts.Kind = GitHub
-	made, err := New(opts)
+	g, err := newRepository(opts)
 	if err != nil {
 		return nil, err
-	}
-	g, is := made.(*github)
-	if !is {
-		return nil, fmt.Errorf("forge %q: expected GitHub", opts.Kind)
 	}
 	if g.app != nil {
 		g.app.permissions = runnerPermissions
@@ -221,7 +217,7 @@ func WebhookJob(payload []byte) (repo string, id int64, labels []string, err err
 	if err := json.Unmarshal(payload, &event); err != nil {
 		return "", 0, nil, fmt.Errorf("workflow_job: %w", err)
 	}
-	if event.Job.ID <= 0 || !repoName.MatchString(event.Repository.Name) {
+	if event.Job.ID <= 0 || !IsRepo(event.Repository.Name) {
 		return "", 0, nil, errors.New("workflow_job: expected a job and its repository")
 	}
 	return event.Repository.Name, event.Job.ID, event.Job.Labels, nil

@@ -48,6 +48,24 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// A run that goes on from one list to another while both are read is read once.
+func TestRunOfTwoLists(t *testing.T) {
+	api, r := newRunners(t)
+	api.Queue(1, "ada", "gpu")
+	lists := 0
+	api.Fail = func(request string) int {
+		if strings.HasPrefix(request, "GET /repos/o/r/actions/runs") && !strings.Contains(request, "/jobs") {
+			if lists++; lists == 2 {
+				api.SetStatus(1, "in_progress")
+			}
+		}
+		return 0
+	}
+	if jobs, _, err := r.Active(t.Context()); err != nil || len(jobs) != 1 || lists != 3 {
+		t.Errorf("%v after %d lists: %v", jobs, lists, err)
+	}
+}
+
 // A runner is registered, takes its one job, and is gone. While it has the job it cannot be removed.
 func TestRunnerLife(t *testing.T) {
 	api, r := newRunners(t)

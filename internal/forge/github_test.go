@@ -206,7 +206,7 @@ func TestRefusals(t *testing.T) {
 		answer func(http.ResponseWriter)
 		want   string
 	}{
-		"rate limit":   {answer(403, `{"message":"API rate limit exceeded"}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", later), "post again then"},
+		"rate limit":   {answer(403, `{"message":"API rate limit exceeded"}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", later), "try again then"},
 		"unauthorized": {answer(401, `{"message":"Bad credentials `+token+`"}`), "the token is not valid"},
 		"forbidden":    {answer(403, `{"message":"Resource not accessible by integration"}`), "the token may not do this"},
 		"not found":    {answer(404, `{"message":"Not Found"}`), "may not see it"},

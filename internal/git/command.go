@@ -29,6 +29,10 @@ var ErrNoRepository = errors.New("no git repository")
 // ErrNoProgram is an ErrNoRepository.
 var ErrNoProgram = fmt.Errorf("%w: git is not installed", ErrNoRepository)
 
+// ErrOldProgram means a git before 2.31: it knows neither absolute paths of a repository nor
+// configuration in variables, which carry a token.
+var ErrOldProgram = errors.New("this git is too old: expected 2.31 or later (git --version)")
+
 // run runs a git command that answers at once.
 func run(ctx context.Context, dir string, args ...string) (string, error) {
 	return ask(ctx, patience, dir, args...)

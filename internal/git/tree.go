@@ -118,15 +118,18 @@ func openCache(ctx context.Context, dir string) (*cache, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.HasPrefix(common, "--") { // git repeats options that it does not know
+		return nil, ErrOldProgram
+	}
 	user, err := os.UserCacheDir()
 	if err != nil {
-		return nil, err
+		return nil, &noCacheError{err}
 	}
 	c := &cache{repository: dir, common: strings.TrimSuffix(common, "\n")}
 	id := sha256.Sum256([]byte(c.common))
 	c.dir = filepath.Join(user, "pawl", "worktrees", hex.EncodeToString(id[:8]))
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
-		return nil, err
+		return nil, &noCacheError{err}
 	}
 	file := filepath.Join(c.dir, "repository")
 	if written, err := os.ReadFile(file); err == nil && string(written) == c.common+"\n" {
@@ -134,6 +137,16 @@ func openCache(ctx context.Context, dir string) (*cache, error) {
 	}
 	return c, disk.Write(file, []byte(c.common+"\n"))
 }
+
+// noCacheError is a cache that cannot be made: a job's home may be somebody else's, or nowhere.
+type noCacheError struct{ cause error }
+
+func (e *noCacheError) Error() string { return e.cause.Error() }
+
+func (e *noCacheError) Unwrap() error { return e.cause }
+
+// Hint says what to do about it.
+func (e *noCacheError) Hint() string { return "set XDG_CACHE_HOME to a folder that pawl may write" }
 
 func (c *cache) markFile(sha string) string { return filepath.Join(c.dir, sha+".made") }
 

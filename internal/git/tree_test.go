@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -302,5 +303,41 @@ func TestCheckoutRunsNoHooks(t *testing.T) {
 	checked(t, dir, git(t, dir, "rev-parse", "HEAD"))
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("a hook was run")
+	}
+}
+
+// An old git repeats an option that it does not know, as if it were a path.
+func TestOldGit(t *testing.T) {
+	dir := onMain(t)
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := t.TempDir()
+	script := "#!/bin/sh\nfor arg; do\n\tcase $arg in --path-format=*) echo \"$arg\"; echo .git; exit ;; esac\ndone\nexec " + real + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(old, "git"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", old+":"+os.Getenv("PATH"))
+	if _, err := Checkout(t.Context(), dir, git(t, dir, "rev-parse", "HEAD")); !errors.Is(err, ErrOldProgram) {
+		t.Errorf("checked out with an old git: %v", err)
+	}
+}
+
+// A job may have no home, or one that it cannot write.
+func TestNoCache(t *testing.T) {
+	dir := onMain(t)
+	sha := git(t, dir, "rev-parse", "HEAD")
+	file := filepath.Join(dir, "kernel.c") // a file, where a folder is needed: also for root
+	for _, home := range []string{"", file} {
+		t.Setenv("XDG_CACHE_HOME", "")
+		t.Setenv("HOME", home)
+		_, err := Checkout(t.Context(), dir, sha)
+		if hint, ok := errors.AsType[interface {
+			error
+			Hint() string
+		}](err); !ok || !strings.Contains(hint.Hint(), "XDG_CACHE_HOME") {
+			t.Errorf("HOME=%q: %v", home, err)
+		}
 	}
 }

@@ -344,10 +344,16 @@ func alarmRate(r *result.Report) string {
 
 // checkHeading says what was checked where, and against what.
 func checkHeading(r *result.Report, rows []checked) []string {
-	against := textOf(r.Base, func(base *result.BaseRef) string {
-		return "against " + strings.TrimSpace(base.Ref+" "+shortSHA(base.SHA))
-	})
+	against := textOf(r.Base, func(base *result.BaseRef) string { return "against " + comparedWith(base) })
 	return append([]string{"pawl " + r.Tool.Version, machineLine(r)}, present(kernelsLine(rows), view.Counted(len(rows), "config"), against)...)
+}
+
+// comparedWith says what was compared with. Workflows name a commit by its whole hash.
+func comparedWith(base *result.BaseRef) string {
+	if base.Ref == base.SHA && strings.Trim(base.Ref, "0123456789abcdef") == "" {
+		return shortSHA(base.SHA)
+	}
+	return strings.TrimSpace(base.Ref + " " + shortSHA(base.SHA))
 }
 
 // What a change does to a kernel.

@@ -347,7 +347,7 @@ func trustLine(r *result.Report, opts CommentOptions) []view.Phrase {
 	add(priceLine(r), "")
 	add(when(r.Commit != nil, "commit "), textOf(r.Commit, func(c *result.Commit) string { return shortSHA(c.SHA) }))
 	if r.Base != nil {
-		add("against ", strings.TrimSpace(r.Base.Ref+" "+shortSHA(r.Base.SHA)))
+		add("against ", comparedWith(r.Base))
 	}
 	if opts.URL != "" {
 		out = append(out, view.Phrase{Own: "report and pictures", URL: opts.URL})

@@ -335,3 +335,13 @@ func TestCommentInDocs(t *testing.T) {
 		t.Errorf("docs/ci.md (-pawl +docs):\n%s", diff)
 	}
 }
+
+// A base that a workflow names by its hash is not shown twice.
+func TestComparedWith(t *testing.T) {
+	const sha = "0123456789abcdef0123456789abcdef01234567"
+	for ref, want := range map[string]string{"main": "main 0123456", "": "0123456", sha: "0123456"} {
+		if got := comparedWith(&result.BaseRef{Ref: ref, SHA: sha}); got != want {
+			t.Errorf("%q: %q, want %q", ref, got, want)
+		}
+	}
+}

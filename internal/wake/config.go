@@ -21,6 +21,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"pawl/internal/diag"
+	"pawl/internal/forge"
 )
 
 // Config is the service's own file. No repository can change it.
@@ -74,7 +75,7 @@ const (
 )
 
 // secrets are the variables that the service alone has.
-var secrets = []string{"PAWL_FORGE_TOKEN", "PAWL_APP_ID", "PAWL_APP_KEY", "PAWL_WEBHOOK_SECRET", "GITHUB_TOKEN", "GH_TOKEN"}
+var secrets = append(forge.SecretVariables(), "PAWL_WEBHOOK_SECRET")
 
 // ReadConfig reads the service's file. Unknown keys are refused: a misspelt cap is no cap.
 func ReadConfig(name string) (*Config, error) {
@@ -156,16 +157,13 @@ func keysOf[T any]() (names []string) {
 	return names
 }
 
-var (
-	repository = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
-	kindName   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
-)
+var kindName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
 func (c *Config) check() error {
 	switch {
 	case c.Version != 1:
 		return fmt.Errorf("version: %d: expected 1", c.Version)
-	case !repository.MatchString(c.Repository):
+	case !forge.IsRepo(c.Repository):
 		return fmt.Errorf("repository: %q: expected OWNER/NAME", c.Repository)
 	case !filepath.IsAbs(c.State):
 		return fmt.Errorf("state: %q: expected the absolute path of a folder", c.State)
