@@ -36,7 +36,8 @@ The check says success only for what somebody other than the pull request measur
 // ciPostOptions are the options of pawl ci post.
 type ciPostOptions struct {
 	ci.PostOptions
-	file string
+	file       string
+	unmeasured bool
 }
 
 func (o *ciPostOptions) AddFlags(f *pflag.FlagSet) {
@@ -46,7 +47,8 @@ func (o *ciPostOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Forge.Login, "as", "", "login that the token belongs to (default: ask the forge)")
 	f.StringVar(&o.Head.SHA, "sha", "", "commit that was measured")
 	f.StringVar(&o.Head.Repo, "head-repo", "", "repository that the commit is from, owner/name (default: any)")
-	f.StringVar(&o.Report, "report", "", "report.json of the check, or the folder or zip that it lies in (required)")
+	f.StringVar(&o.Report, "report", "", "report.json of the check, or the folder or zip that it lies in (required, without --unmeasured)")
+	f.BoolVar(&o.unmeasured, "unmeasured", false, "the run left no report: post a check that says whether there was anything to measure")
 	f.StringVar(&o.Trust, "trust", "claimed", "who ran the check: claimed, approved or own")
 	f.BoolVar(&o.Strict, "strict", false, "fail when something is undecided or suspicious")
 	f.StringVar(&o.Name, "name", "pawl", "name of comment and check; give every one of several checks another")
@@ -87,8 +89,10 @@ func runCIPost(ctx context.Context, e *env, opts *ciPostOptions) error {
 	}
 	made.Run, made.URL, made.Summary = cmp.Or(made.Run, known.Run), cmp.Or(made.URL, known.URL), known.Summary
 	switch {
-	case made.Report == "":
+	case made.Report == "" && !opts.unmeasured:
 		return usage("name the report of the check: --report report.json")
+	case made.Report != "" && opts.unmeasured:
+		return usage("--unmeasured is for a run that left no report: leave out --report")
 	case made.Head.SHA == "":
 		return usage("name the commit that was measured: --sha HASH (outside of a forge's job nothing says which)")
 	case made.Forge.Kind == "" && !made.DryRun:
@@ -99,7 +103,11 @@ func runCIPost(ctx context.Context, e *env, opts *ciPostOptions) error {
 			return err
 		}
 	}
-	posted, err := ci.Post(ctx, made)
+	post := ci.Post
+	if opts.unmeasured {
+		post = ci.PostUnmeasured
+	}
+	posted, err := post(ctx, made)
 	if posted != nil {
 		e.showPosted(made, posted)
 	}
@@ -112,7 +120,10 @@ func (e *env) showPosted(opts ci.PostOptions, p *ci.Posted) {
 		e.warn("no annotations: %v", p.Unannotated)
 	}
 	if opts.DryRun {
-		fmt.Fprintf(e.stdout, "%s\ncheck %s of %.12s: %s\n  %s\n", p.Comment, p.Check.Name, p.Check.SHA, p.Check.Conclusion, p.Check.Title)
+		if p.Comment != "" {
+			fmt.Fprintln(e.stdout, p.Comment)
+		}
+		fmt.Fprintf(e.stdout, "check %s of %.12s: %s\n  %s\n", p.Check.Name, p.Check.SHA, p.Check.Conclusion, p.Check.Title)
 		for _, n := range p.Check.Annotations {
 			fmt.Fprintf(e.stdout, "%s:%d: %s: %s\n  %s\n", n.Path, n.Line, n.Level, n.Title, strings.ReplaceAll(n.Message, "\n", "\n  "))
 		}

@@ -136,6 +136,8 @@ const (
 	Success Conclusion = "success"
 	Failure Conclusion = "failure"
 	Neutral Conclusion = "neutral" // neither
+
+	ActionRequired Conclusion = "action_required" // somebody must do something first
 )
 
 // Annotation is a remark about a line of a file.

@@ -86,7 +86,7 @@ func (g *gitea) Check(ctx context.Context, c Check) (Posted, error) {
 	if !IsSHA(c.SHA) {
 		return "", fmt.Errorf("commit %q: expected a whole hash", c.SHA)
 	}
-	state := map[Conclusion]string{Success: "success", Failure: "failure", Neutral: "warning"}[c.Conclusion]
+	state := map[Conclusion]string{Success: "success", Failure: "failure", Neutral: "warning", ActionRequired: "pending"}[c.Conclusion]
 	body := map[string]string{"state": state, "context": c.Name, "description": described(c)}
 	if c.URL != "" {
 		body["target_url"] = c.URL

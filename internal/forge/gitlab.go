@@ -171,7 +171,7 @@ func (g *gitlab) Check(ctx context.Context, c Check) (Posted, error) {
 	if !IsSHA(c.SHA) {
 		return "", fmt.Errorf("commit %q: expected a whole hash", c.SHA)
 	}
-	state := map[Conclusion]string{Success: "success", Failure: "failed", Neutral: "skipped"}[c.Conclusion]
+	state := map[Conclusion]string{Success: "success", Failure: "failed", Neutral: "skipped", ActionRequired: "pending"}[c.Conclusion]
 	body := map[string]string{"state": state, "name": c.Name, "description": described(c)}
 	if c.URL != "" {
 		body["target_url"] = c.URL
