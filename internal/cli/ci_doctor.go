@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/ci"
+	"pawl/internal/diag"
 	"pawl/internal/unit"
 )
 
@@ -40,7 +42,15 @@ func runCIDoctor(ctx context.Context, e *env, opts *ciDoctorOptions) error {
 	if opts.forge != "github" {
 		return usage("--forge %s: its API does not tell these settings; docs/ci.md lists what to look at", opts.forge)
 	}
-	found, err := ci.Doctor(ctx, ci.HTTPGetter{Base: opts.api, Token: cmp.Or(os.Getenv("GITHUB_TOKEN"), os.Getenv("GH_TOKEN"))}, opts.repo)
+	token := cmp.Or(os.Getenv("GITHUB_TOKEN"), os.Getenv("GH_TOKEN"))
+	found, err := ci.Doctor(ctx, ci.HTTPGetter{Base: opts.api, Token: token}, opts.repo)
+	if errors.Is(err, ci.ErrAbsent) {
+		hint := "the name is wrong, or the token may not see the repository"
+		if token == "" {
+			hint = "set GITHUB_TOKEN to a token of somebody who administers the repository, such as GITHUB_TOKEN=$(gh auth token)"
+		}
+		return &diag.Problem{Message: err.Error(), Hint: hint}
+	}
 	if err != nil {
 		return err
 	}
@@ -50,11 +60,11 @@ func runCIDoctor(ctx context.Context, e *env, opts *ciDoctorOptions) error {
 	style, open := e.style(), 0
 	for _, f := range found {
 		if f.OK {
-			fmt.Fprintf(e.stdout, "%s    %s\n", style.Green("ok"), f.What)
+			e.print("%s    %s\n", style.Green("ok"), f.What)
 			continue
 		}
 		open++
-		fmt.Fprintf(e.stdout, "%s  %s → %s\n", style.Red("open"), f.What, f.Remedy)
+		e.print("%s  %s\n      → %s\n", style.Red("open"), f.What, f.Remedy)
 	}
 	if open > 0 {
 		return &outcomeError{exitFailed, fmt.Sprintf("%s open", unit.Plural(open, "setting is", "settings are"))}
