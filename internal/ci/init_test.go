@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -189,6 +190,23 @@ func TestGitLabRules(t *testing.T) {
 		}
 		if job["tags"] != nil && !strings.Contains(text, "--require-sandbox") {
 			t.Errorf("%s measures without a sandbox", name)
+		}
+	}
+	for runner, want := range map[string]any{"gpu": []any{"gpu"}, "ubuntu-latest": nil} { // GitLab has no runner with that tag: jobs without tags run anywhere
+		opts := options("gitlab", "")
+		opts.Runner = runner
+		files, err := fill(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var jobs map[string]map[string]any
+		if err := yaml.Unmarshal(files[".gitlab/pawl.gitlab-ci.yml"], &jobs); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"pawl", "pawl-ratchet-measure"} {
+			if got := jobs[name]["tags"]; !reflect.DeepEqual(got, want) || jobs[name]["timeout"] != "2h" {
+				t.Errorf("%s: %s has the tags %v, want %v", runner, name, got, want)
+			}
 		}
 	}
 	if jobs["variables"]["PAWL_SHA256"] != strings.Repeat("5a", 32) {
