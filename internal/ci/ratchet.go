@@ -228,7 +228,11 @@ func (o RatchetOptions) propose(ctx context.Context, remote git.Remote, report *
 		Text: "`" + o.Branch + "` refuses pushes, so the baseline moves by this pull request.\n\n```\n" + strings.ReplaceAll(strings.Join(made.Moved, "\n"), "`", "'") + "\n```\n",
 	})
 	if err != nil {
-		return fmt.Errorf("branch %s has the baseline, but no pull request could be opened: %w", made.Branch, err)
+		hint := "open it by hand, or give pawl a token that may"
+		if o.Forge.Kind == forge.GitHub && o.Forge.App == nil {
+			hint = "open it by hand; a job's own token may not, so let an App do it: PAWL_APP_ID and PAWL_APP_KEY, as docs/ci.md shows"
+		}
+		return &diag.Problem{Message: fmt.Sprintf("branch %s has the baseline, but no pull request could be opened: %v", made.Branch, err), Hint: hint}
 	}
 	made.Pull = pull
 	return nil
