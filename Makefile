@@ -121,7 +121,7 @@ selftest: build ## all of the corpus of cheats and honest kernels, of which the 
 	$(call step,selftest,PAWL_SELFTEST=all PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 30m -v -run '^TestSelftest$$' ./test/system)
 
 forge: build ## the workflows of pawl ci init under actionlint, zizmor, act, gitlab-ci-local and a real Gitea; installs them first
-	@tools/setup cc git unzip zip jq python3 npm rsync
+	@tools/setup cc git unzip zip jq python3 npm rsync shellcheck
 	$(call step,forge,PAWL_FORGE="$$(GO='$(GO)' tools/forge)" PAWL_GITEA="$$(GO='$(GO)' tools/gitea)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 15m ./test/forge)
 
 soak: build ## the whole demo, and cells at work for hours: what pawl holds stays flat, and nobody honest is accused

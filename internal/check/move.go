@@ -219,7 +219,7 @@ func (c *check) noOracle(b *built) (who, remedy string) {
 	if b.candidate.Variant.Kernel.Oracle == nil || c.report.Base == nil {
 		return "the kernel has no oracle", "give it an oracle: in pawl.yaml"
 	}
-	who = fmt.Sprintf("the base (%s, %s) has no oracle for it yet", c.report.Base.Ref, git.Short(c.base.sha))
+	who = fmt.Sprintf("the base (%s, %s) has no oracle for it yet", c.report.Base.Ref, git.Short(c.report.Base.SHA))
 	return who, "this commit's oracle counts once it is the base: run pawl check --update-baseline after the next commit"
 }
 

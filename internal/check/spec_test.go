@@ -82,6 +82,9 @@ func TestBaseWithoutASpec(t *testing.T) {
 	p.write("pawl.yaml", string(good))
 	p.commit("sense again")
 	mustWarn(t, p.check(planOnly).Warnings, "base", "it has no pawl.yaml")
+	if row := rowOf(t, p.check(update), "k/c"); row.Verdict != result.New || row.Moved == nil || !row.Moved.Done {
+		t.Errorf("the first description of a kernel: %q, moved %+v", row.Verdict, row.Moved)
+	}
 }
 
 func TestKernelsOfOneSide(t *testing.T) {

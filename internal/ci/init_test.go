@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -252,6 +253,23 @@ func TestGitLabRules(t *testing.T) {
 	// curl follows GitLab to its object storage with every header that it was given but Authorization.
 	if regexp.MustCompile(`--location.*PRIVATE-TOKEN`).Match(files[".gitlab/pawl.gitlab-ci.yml"]) {
 		t.Error("a redirect carries the token to another host")
+	}
+	for runner, want := range map[string]any{"gpu": []any{"gpu"}, "ubuntu-latest": nil} { // GitLab has no runner with that tag: jobs without tags run anywhere
+		opts := options("gitlab", "")
+		opts.Runner = runner
+		files, err := fill(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var jobs map[string]map[string]any
+		if err := yaml.Unmarshal(files[".gitlab/pawl.gitlab-ci.yml"], &jobs); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"pawl", "pawl-ratchet-measure"} {
+			if got := jobs[name]["tags"]; !reflect.DeepEqual(got, want) || jobs[name]["timeout"] != "2h" {
+				t.Errorf("%s: %s has the tags %v, want %v", runner, name, got, want)
+			}
+		}
 	}
 	if jobs["variables"]["PAWL_SHA256"] != strings.Repeat("5a", 32) {
 		t.Errorf("pawl is not pinned: %v", jobs["variables"])

@@ -105,6 +105,9 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 	if err != nil {
 		return nil, err
 	}
+	if left == head.SHA { // or it was merged meanwhile: then no open pull request has it, and nothing is posted
+		return o.refuse(fmt.Errorf("commit %s is in the history of the branch that is checked out here, so there is nothing to compare it with: check out the branch that the pull request is for", git.Short(left))), nil
+	}
 	base, err := git.Checkout(ctx, dir, left)
 	if err != nil {
 		return nil, err
@@ -115,8 +118,7 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 	})
 	a := &admitted{Admitted: got}
 	if problem, ok := errors.AsType[*diag.Problem](err); ok {
-		a.refused, err = problem, nil
-		a.Admitted = &claim.Admitted{Trust: claim.Trust(o.Trust), Outcome: &result.Outcome{Result: result.Failed}}
+		a, err = o.refuse(problem), nil
 	}
 	if err != nil {
 		return nil, err
@@ -139,6 +141,11 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 		a.doubts = append(a.doubts, "by rules that the branch has changed since: merge it, and measure again")
 	}
 	return a, nil
+}
+
+// refuse makes a failure of a report that is not used.
+func (o PostOptions) refuse(why error) *admitted {
+	return &admitted{refused: why, Admitted: &claim.Admitted{Trust: claim.Trust(o.Trust), Outcome: &result.Outcome{Result: result.Failed}}}
 }
 
 // trust says in words who ran it.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -95,7 +97,7 @@ func Ratchet(ctx context.Context, opts RatchetOptions) (*Ratcheted, error) {
 }
 
 // admit judges the report again. It must be about a commit of the branch, and compare it with an
-// earlier one.
+// earlier one, if there is one.
 func (o RatchetOptions) admit(ctx context.Context, dir, file string) (*claim.Admitted, error) {
 	commits, err := claim.Subject(o.Report)
 	if err != nil {
@@ -115,22 +117,38 @@ func (o RatchetOptions) admit(ctx context.Context, dir, file string) (*claim.Adm
 	if err := grown(commits.Head, tip.SHA); err != nil {
 		return nil, err
 	}
-	if err := grown(commits.Base, commits.Head); err != nil {
-		return nil, err
-	}
 	head, err := git.Checkout(ctx, dir, commits.Head)
 	if err != nil {
 		return nil, err
 	}
 	defer head.Close()
+	ask := VerifyOptions{Report: o.Report, Head: head.Folder, HeadSHA: head.SHA, File: file, Trust: string(claim.Own)}
+	if commits.Base == "" {
+		first, err := git.IsFirst(ctx, dir, commits.Head)
+		if err == nil && !first {
+			err = &diag.Problem{
+				Pos: diag.Pos{File: o.Report}, Message: fmt.Sprintf("commit %s was compared with no earlier one, and it is not the first of its branch", git.Short(commits.Head)),
+				Hint: "run pawl check in a clone that has the branch's history (fetch-depth: 0)",
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		ask.First = true
+		return Verify(ctx, ask)
+	}
+	if err := grown(commits.Base, commits.Head); err != nil {
+		return nil, err
+	}
 	base, err := git.Checkout(ctx, dir, commits.Base)
 	if err != nil {
 		return nil, err
 	}
 	defer base.Close()
-	return Verify(ctx, VerifyOptions{
-		Report: o.Report, Base: base.Folder, Head: head.Folder, BaseSHA: base.SHA, HeadSHA: head.SHA, File: file, Trust: string(claim.Own),
-	})
+	ask.Base, ask.BaseSHA = base.Folder, base.SHA
+	_, err = os.Lstat(filepath.Join(base.Folder, file))
+	ask.First = errors.Is(err, fs.ErrNotExist)
+	return Verify(ctx, ask)
 }
 
 // commit moves the baseline as the tip of the branch has it, and commits it. Nothing else of that
@@ -233,7 +251,11 @@ func (o RatchetOptions) propose(ctx context.Context, remote git.Remote, report *
 		Text: "`" + o.Branch + "` refuses pushes, so the baseline moves by this pull request.\n\n```\n" + strings.ReplaceAll(strings.Join(made.Moved, "\n"), "`", "'") + "\n```\n",
 	})
 	if err != nil {
-		return fmt.Errorf("branch %s has the baseline, but no pull request could be opened: %w", made.Branch, err)
+		hint := "open it by hand, or give pawl a token that may"
+		if o.Forge.Kind == forge.GitHub && o.Forge.App == nil {
+			hint = "open it by hand; a job's own token may not, so let an App do it: PAWL_APP_ID and PAWL_APP_KEY, as docs/ci.md shows"
+		}
+		return &diag.Problem{Message: fmt.Sprintf("branch %s has the baseline, but no pull request could be opened: %v", made.Branch, err), Hint: hint}
 	}
 	made.Pull = pull
 	return nil

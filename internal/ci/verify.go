@@ -3,7 +3,9 @@ package ci
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"pawl/internal/claim"
@@ -24,13 +26,14 @@ type VerifyOptions struct {
 	Patterns []string
 	Trust    string // claimed, approved or own
 	Strict   bool
+	First    bool // no commit before Head has kernels: Base is not read
 }
 
 // Verify judges a report that another job wrote, by the rules of the base.
 func Verify(ctx context.Context, opts VerifyOptions) (*claim.Admitted, error) {
 	ask := claim.Options{
 		Report: opts.Report, BaseSHA: opts.BaseSHA, HeadSHA: opts.HeadSHA, Classes: opts.Classes, Patterns: opts.Patterns,
-		Trust: claim.Trust(opts.Trust), Strict: opts.Strict,
+		Trust: claim.Trust(opts.Trust), Strict: opts.Strict, First: opts.First,
 	}
 	if !ask.Trust.Known() {
 		return nil, &diag.SettingError{Setting: "trust", Value: opts.Trust, Expected: "claimed, approved or own"}
@@ -39,20 +42,37 @@ func Verify(ctx context.Context, opts VerifyOptions) (*claim.Admitted, error) {
 		sha       *string
 		dir, flag string
 	}{{&ask.BaseSHA, opts.Base, "base-sha"}, {&ask.HeadSHA, opts.Head, "head-sha"}} {
+		if opts.First && one.flag == "base-sha" {
+			continue
+		}
 		if err := commitOf(ctx, one.sha, one.dir, one.flag); err != nil {
 			return nil, err
 		}
 	}
 	file := cmp.Or(opts.File, spec.FileName)
 	var err error
-	if ask.Base, err = spec.LoadEarlier(filepath.Join(opts.Base, file)); err != nil {
-		return nil, err
+	if !opts.First {
+		if ask.Base, err = baseSpec(opts.Base, file, ask.BaseSHA); err != nil {
+			return nil, err
+		}
 	}
 	if opts.Head != "" {
 		// A change may break its own pawl.yaml: then all that it adds is unknown, and Loosened says so.
 		ask.Head, _ = spec.LoadEarlier(filepath.Join(opts.Head, file))
 	}
 	return claim.Admit(ctx, ask)
+}
+
+// baseSpec reads the rules that judge.
+func baseSpec(dir, file, sha string) (*spec.Spec, error) {
+	base, err := spec.LoadEarlier(filepath.Join(dir, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &diag.Problem{
+			Message: fmt.Sprintf("the base (commit %s) has no %s, so nothing says what the change must keep to", git.Short(sha), filepath.Base(file)),
+			Hint:    "if the branch that it is for has the file by now, merge that branch into the change, and measure again",
+		}
+	}
+	return base, err
 }
 
 // commitOf finds the commit that a report must be about, where the caller does not name it.

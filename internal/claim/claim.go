@@ -46,6 +46,7 @@ type Options struct {
 	Head    *spec.Spec // of the change, as data; nil: it cannot be read
 	BaseSHA string     // full commits; the report must be about these
 	HeadSHA string
+	First   bool // no commit before Head has kernels: Head's rules are used in place of Base's, and every row is new
 
 	Classes  []string // device classes that were asked for; none: any, or the one that Base names
 	Patterns []string // rows that the run was asked for; none: all
@@ -136,6 +137,11 @@ func Admit(ctx context.Context, opts Options) (*Admitted, error) {
 	}
 	if !opts.Trust.Known() {
 		return nil, fmt.Errorf("trust %q: expected %s, %s or %s", opts.Trust, Claimed, Approved, Own)
+	}
+	if opts.First && opts.Head != nil {
+		rules := *opts.Head
+		rules.Kernels = nil
+		opts.Base = &rules
 	}
 	if opts.Base == nil {
 		return nil, fmt.Errorf("nothing is admitted without the base's pawl.yaml")

@@ -86,7 +86,10 @@ func Read(file string, limits Limits, attachments ...string) (*Artifact, error) 
 }
 
 // Commits are what a report says that it is about.
-type Commits struct{ Head, Base string }
+type Commits struct {
+	Head string
+	Base string // "": the report compares with no earlier commit
+}
 
 // Subject returns the commits that a report says it is about. They are a claim like all of it.
 func Subject(file string) (*Commits, error) {
@@ -99,8 +102,12 @@ func Subject(file string) (*Commits, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case r.Commit == nil || r.Base == nil || !fullSHA.MatchString(r.Commit.SHA) || !fullSHA.MatchString(r.Base.SHA):
-		return nil, refuse(file, "commit", "the report names no commit and base")
+	case r.Commit == nil || !fullSHA.MatchString(r.Commit.SHA):
+		return nil, refuse(file, "commit", "the report names no commit")
+	case r.Base == nil:
+		return &Commits{Head: r.Commit.SHA}, nil
+	case !fullSHA.MatchString(r.Base.SHA):
+		return nil, refuse(file, "base", "the report names no base")
 	}
 	return &Commits{r.Commit.SHA, r.Base.SHA}, nil
 }

@@ -25,7 +25,9 @@ func (a *admission) baselinesOf(class string) baselines {
 		return known
 	}
 	var b baselines
-	b.base, b.err = ratchet.Open(a.Base.Dir).LoadBare(class)
+	if !a.First {
+		b.base, b.err = ratchet.Open(a.Base.Dir).LoadBare(class)
+	}
 	if a.Head != nil {
 		b.head, _ = ratchet.Open(a.Head.Dir).LoadBare(class) // without it nothing counts as accepted
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/ci"
+	"pawl/internal/diag"
 	"pawl/internal/forge"
 	"pawl/internal/unit"
 )
@@ -42,6 +43,9 @@ func runCIDoctor(ctx context.Context, e *env, opts *ciDoctorOptions) error {
 	}
 	access := forge.Options{URL: opts.api, Repo: opts.repo, Agent: "pawl/" + version}
 	access.Token, access.App = forge.Credentials(forge.GitHub, os.Getenv)
+	if access.Token == "" && access.App == nil {
+		return &diag.Problem{Message: "no token for GitHub", Hint: "set GITHUB_TOKEN to a token of somebody who administers the repository, such as GITHUB_TOKEN=$(gh auth token)"}
+	}
 	found, err := ci.Doctor(ctx, access)
 	if err != nil {
 		return err
@@ -52,11 +56,11 @@ func runCIDoctor(ctx context.Context, e *env, opts *ciDoctorOptions) error {
 	style, open := e.style(), 0
 	for _, f := range found {
 		if f.OK {
-			fmt.Fprintf(e.stdout, "%s    %s\n", style.Green("ok"), f.What)
+			e.print("%s    %s\n", style.Green("ok"), f.What)
 			continue
 		}
 		open++
-		fmt.Fprintf(e.stdout, "%s  %s → %s\n", style.Red("open"), f.What, f.Remedy)
+		e.print("%s  %s\n      → %s\n", style.Red("open"), f.What, f.Remedy)
 	}
 	if open > 0 {
 		return &outcomeError{exitFailed, fmt.Sprintf("%s open", unit.Plural(open, "setting is", "settings are"))}

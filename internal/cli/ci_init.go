@@ -56,7 +56,7 @@ func runCIInit(ctx context.Context, e *env, opts *ciInitOptions, forge string) e
 	}
 	fmt.Fprintf(e.stdout, "\nnext:\n")
 	for i, step := range ci.Next(opts.InitOptions) {
-		fmt.Fprintf(e.stdout, "  %d. %s\n", i+1, step)
+		e.print("  %d. %s\n", i+1, step)
 	}
 	return nil
 }

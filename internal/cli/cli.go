@@ -124,6 +124,26 @@ Exit codes:
   130  interrupted; what was measured so far is kept
 `
 
+// ciExitHelp is for commands that judge no kernel.
+const ciExitHelp = `
+Exit codes:
+  0    done
+  1    no: settings are open, the job is refused, the report failed
+  3    not done, and the message says why
+  130  interrupted
+`
+
+// exitsOf returns what the help of a command says of exit codes; "": its description does.
+func exitsOf(cmd *cobra.Command) string {
+	switch {
+	case strings.Contains(cmd.Long, "Exit code 0:"):
+		return ""
+	case cmd.Name() == "ci" || cmd.HasParent() && cmd.Parent().Name() == "ci":
+		return ciExitHelp
+	}
+	return exitHelp
+}
+
 func newRoot(e *env) *cobra.Command {
 	root := &cobra.Command{
 		Use: "pawl", Short: "performance that turns one way only", Long: longHelp,
@@ -136,7 +156,8 @@ func newRoot(e *env) *cobra.Command {
 		&cobra.Group{ID: groupMachine, Title: "This machine:"},
 	)
 	root.SetHelpCommandGroupID(groupMachine)
-	root.SetUsageTemplate(root.UsageTemplate() + exitHelp)
+	cobra.AddTemplateFunc("exits", exitsOf)
+	root.SetUsageTemplate(root.UsageTemplate() + "{{exits .}}")
 	fitHelp(root, e.width())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if invalid, found := errors.AsType[*pflag.InvalidValueError](err); found && expected[invalid.GetFlag().Value.Type()] != "" {

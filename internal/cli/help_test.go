@@ -23,7 +23,7 @@ func TestHelpFits(t *testing.T) {
 	for _, command := range []string{"", "check", "bench", "fuzz", "compare", "baseline", "calibrate", "selftest", "demo", "build", "doctor", "init", "ci", "ci verify"} {
 		args := strings.Fields(command)
 		narrow, wide := help(80, args...), help(0, args...)
-		if !strings.Contains(narrow, "Exit codes:") {
+		if !strings.Contains(narrow, "Exit code") {
 			t.Errorf("the help of %q: %s", command, narrow)
 		}
 		for line := range strings.Lines(narrow) {
@@ -33,6 +33,19 @@ func TestHelpFits(t *testing.T) {
 		}
 		if got, want := strings.Fields(narrow), strings.Fields(wide); strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%s: the words differ", command)
+		}
+	}
+}
+
+// The exit codes in a command's help are its own.
+func TestHelpNamesItsExitCodes(t *testing.T) {
+	for args, want := range map[string]string{
+		"check": "a kernel is slower", "ci guard": "the job is refused", "ci": "the job is refused", "bisect": "the last commit is not slower", "ci verify": "it failed, or contradicts itself",
+	} {
+		var out strings.Builder
+		Run(t.Context(), nil, &out, &out, append(strings.Fields(args), "--help"))
+		if strings.Count(out.String(), "Exit code") != 1 || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
+			t.Errorf("%s:\n%s", args, out.String())
 		}
 	}
 }

@@ -79,7 +79,8 @@ func manualPage(cmd *cobra.Command, date string) string {
 	if cmd.Example != "" {
 		b.WriteString(".SH EXAMPLES\n" + verbatim(cmd.Example))
 	}
-	b.WriteString(".SH EXIT STATUS\n" + verbatim(strings.TrimPrefix(exitHelp, "\nExit codes:\n")))
+	exits := cmp.Or(exitsOf(cmd), "  See the description.\n")
+	b.WriteString(".SH EXIT STATUS\n" + verbatim(strings.TrimPrefix(exits, "\nExit codes:\n")))
 	if len(related) > 0 {
 		for i, page := range related {
 			related[i] = ".BR " + roff(page) + " (1)"

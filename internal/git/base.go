@@ -114,6 +114,12 @@ func parentsOf(ctx context.Context, dir, sha string) ([]string, error) {
 	return parents, err
 }
 
+// IsFirst reports whether a commit has no parent, also where a shallow clone hides them.
+func IsFirst(ctx context.Context, dir, sha string) (bool, error) {
+	parents, err := parentsOf(ctx, dir, sha)
+	return err == nil && len(parents) == 0, err
+}
+
 // MergeBase returns where the histories of two commits parted. In a shallow clone that commit may
 // be missing: then it fetches more.
 func MergeBase(ctx context.Context, dir, a, b string) (string, error) {

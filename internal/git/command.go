@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 const (
@@ -124,11 +125,36 @@ func explain(err error, stderr string) error {
 	for _, start := range []string{"fatal: ", "error: "} {
 		for _, line := range lines {
 			if text, ok := strings.CutPrefix(line, start); ok {
+				if strings.HasPrefix(text, "failed to push some refs") {
+					text = cmp.Or(refusal(lines), text)
+				}
 				return &failure{text, remedy(lines), exit.ExitCode()}
 			}
 		}
 	}
 	return &failure{cmp.Or(lines[0], err.Error()), "", exit.ExitCode()}
+}
+
+// refusal finds what the other side says of a push that it refuses, without characters that a terminal
+// would obey. Where it says nothing, it is the word that git has for it.
+func refusal(lines []string) string {
+	const most = 3
+	var said []string
+	short := ""
+	for _, line := range lines {
+		line = strings.TrimSpace(strings.Map(func(r rune) rune {
+			if unicode.IsPrint(r) {
+				return r
+			}
+			return ' '
+		}, line))
+		if text, ok := strings.CutPrefix(line, "remote: "); ok && len(said) < most {
+			said = append(said, strings.TrimPrefix(strings.TrimSpace(text), "error: "))
+		} else if strings.HasPrefix(line, "! [") && short == "" {
+			short = strings.TrimSpace(strings.TrimPrefix(line, "!"))
+		}
+	}
+	return cmp.Or(strings.Join(said, "; "), short)
 }
 
 // remedy finds the command that git advises, on its own line.

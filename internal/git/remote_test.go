@@ -2,6 +2,8 @@ package git
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -37,5 +39,26 @@ func TestFetchesFromTheOnlyRemote(t *testing.T) {
 	git(t, dir, "remote", "add", "fork", "file:///nowhere/at/all")
 	if err := Ensure(t.Context(), dir, gone); !errors.As(err, &missing) || !strings.HasSuffix(err.Error(), "could not be fetched: none of its remotes (fork, upstream) is called origin") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A push that is refused says what the other side says of it, or that somebody was faster.
+func TestPushRefused(t *testing.T) {
+	upstream, _ := forked(t)
+	hub := filepath.Join(t.TempDir(), "hub.git")
+	git(t, upstream, "clone", "--quiet", "--bare", ".", hub)
+	dir := clone(t, hub)
+	tip := git(t, dir, "rev-parse", "HEAD")
+	remote := Remote{Dir: dir, Name: "origin"}
+	if err := remote.Push(t.Context(), tip+"~1", "main"); err == nil || !strings.Contains(err.Error(), "push to main of origin: [rejected]") {
+		t.Errorf("a branch that did not grow: %v", err)
+	}
+	hook := "#!/bin/sh\nprintf '\\033[31merror: GH006: Protected branch update failed.\\nRequired status check \"pawl\" is expected.\\n' >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(hub, "hooks/pre-receive"), []byte(hook), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	err := remote.Push(t.Context(), tip, "other")
+	if err == nil || !strings.Contains(err.Error(), `GH006: Protected branch update failed.; Required status check "pawl" is expected.`) || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("a protected branch: %v", err)
 	}
 }

@@ -52,7 +52,7 @@ func CommentOf(r *result.Report, opts CommentOptions) view.Comment {
 	rest := slices.Concat(alert[shown:], calmRows(rows, alert))
 	c.Folds = slices.DeleteFunc([]view.Fold{
 		quoted(opts.Against, "claim that does not hold", "claims that do not hold"), quoted(opts.Rules, "rule that this change would alter", "rules that this change would alter"),
-		restFold(rest, rows, shown > 0, scale), reasonFold(alert), doubtFold(r),
+		restFold(rest, rows, shown > 0, scale), reasonFold(alert, shown), doubtFold(r),
 	}, func(f view.Fold) bool { return f.Title == "" })
 	return c
 }
@@ -242,11 +242,14 @@ func (c checked) commentNote() string {
 	return view.Shorten(view.Flat(text), most)
 }
 
+// charted reports whether the table shows a row's change, and not its note.
+func (c checked) charted() bool { return c.change != nil && c.section() != failed }
+
 // row returns a row of the table.
 func (s chartScale) row(c checked) view.CommentRow {
 	at := c.section()
 	out := view.CommentRow{Word: c.commentWord(), Loud: at == slowed || at == failed, Name: c.row.Name(), Effect: c.effectText(), Interval: c.intervalText()}
-	if c.change != nil && at != failed {
+	if c.charted() {
 		out.Chart = s.draw(c.change)
 	} else {
 		out.Effect, out.Interval, out.Note = "", "", c.commentNote()
@@ -278,10 +281,14 @@ func restFold(rest, all []checked, others bool, scale chartScale) view.Fold {
 	return f
 }
 
-// reasonFold explains the rows that need attention.
-func reasonFold(alert []checked) view.Fold {
+// reasonFold explains the rows that need attention. What a note of the first rows, which the table shows,
+// says already is left out.
+func reasonFold(alert []checked, shown int) view.Fold {
 	f := view.Fold{Title: "Why", Noun: "explanation"}
-	seen := map[string]bool{}
+	seen, noted := map[string]bool{}, map[string]bool{}
+	for _, c := range alert[:shown] {
+		noted[c.row.Name()+": "+c.commentNote()] = !c.charted()
+	}
 	for _, c := range alert {
 		var made []view.FoldItem
 		if faulty(c.row) {
@@ -298,7 +305,7 @@ func reasonFold(alert []checked) view.Fold {
 		}
 		for _, item := range made {
 			switch {
-			case seen[item.Quoted]:
+			case seen[item.Quoted], noted[item.Quoted] && item.Code == "":
 			case len(f.Items) == mostReasons:
 				f.Left++
 			default:

@@ -286,6 +286,20 @@ func FuzzComment(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content string) { inert(t, content) })
 }
 
+// What a row's note says is not said again below it, and names that follow nothing are not "also" there.
+func TestCommentSaysItOnce(t *testing.T) {
+	const why = "y: 4096 of 4096 elements are wrong"
+	r := many(1, func(int) (result.Verdict, float64) { return result.Unchanged, 0 })
+	r.Rows[0].Sides = nil
+	row := wrongRow()
+	row.Fault, row.Verification.Cases[0].Reason = nil, why
+	r.Rows = append(r.Rows, row)
+	got := Comment(judged(r, result.Failed), CommentOptions{})
+	if strings.Count(got, why) != 1 || strings.Contains(got, "<summary>Why") || strings.Contains(got, "Also:") || !strings.Contains(got, "1 other config: 1 unchanged</summary>\n\n`attention/shape_0`\n") {
+		t.Error(got)
+	}
+}
+
 // A hostile name is never part of a command that somebody copies.
 func TestCommentCommands(t *testing.T) {
 	for name, want := range map[string]string{"attention/training_512": "pawl check attention/training_512 ", "x/y; rm -rf ~": "pawl check KERNEL/CONFIG ", "$(x)/y": "pawl check KERNEL/CONFIG ", "-rf/x": "pawl check KERNEL/CONFIG "} {

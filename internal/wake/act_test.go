@@ -1,6 +1,7 @@
 package wake
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +63,65 @@ func TestNeverRegisters(t *testing.T) {
 	r.pass(30 * time.Second)
 	r.once()
 	r.expect("start gpu-1, stop gpu-1, start gpu-1")
+}
+
+// A runner that the forge does not know is given a minute, and counts as a failed start afterwards: the job
+// that still waits does not register runner after runner.
+func TestRunnerVanishes(t *testing.T) {
+	r := newRig(t)
+	registered := 0
+	r.api.Fail = func(request string) int {
+		switch {
+		case strings.HasPrefix(request, "GET /repos/o/r/actions/runners/"):
+			return http.StatusNotFound
+		case strings.HasPrefix(request, "POST /repos/o/r/actions/runners/generate-jitconfig"):
+			if registered++; registered > 3 {
+				return http.StatusInternalServerError
+			}
+		}
+		return 0
+	}
+	r.api.Queue(1, "ada", "gpu")
+	r.once()
+	r.pass(59 * time.Second)
+	r.once()
+	r.expect("start gpu-1")
+	if why := r.reason(1); why != "a runner is on its way" {
+		t.Errorf("the job waits because %s", why)
+	}
+	r.pass(time.Second)
+	r.once()
+	r.expect("start gpu-1, stop gpu-1")
+	if m := r.machine("gpu-1"); m.Failures != 1 || !strings.Contains(m.Error, "never seen online") {
+		t.Errorf("%+v", m)
+	}
+	r.pass(30 * time.Second)
+	r.once()
+	r.expect("start gpu-1, stop gpu-1, start gpu-1")
+	r.pass(time.Minute)
+	r.once()
+	r.pass(59 * time.Second) // of the second pause
+	r.once()
+	r.expect("start gpu-1, stop gpu-1, start gpu-1, stop gpu-1")
+}
+
+// A runner that had its job between two looks has not vanished, also where no list of jobs was read.
+func TestJobBetweenLooks(t *testing.T) {
+	for _, full := range []bool{true, false} {
+		r := newRig(t)
+		r.api.Queue(1, "ada", "gpu")
+		r.once()
+		r.api.Take(r.runner("gpu-1"), 1)
+		r.api.Complete(1)
+		r.pass(2 * time.Minute)
+		if err := r.w.step(t.Context(), full); err != nil {
+			t.Fatal(err)
+		}
+		if m := r.machine("gpu-1"); m.Failures != 0 || m.Runner != "" || m.Phase != Up || len(r.entries()) != 1 {
+			t.Errorf("full %v: %+v, ledger %v", full, m, r.entries())
+		}
+		r.expect("start gpu-1")
+	}
 }
 
 // A runner that is online and gets no job, though one waits, is replaced. A job that has only just come

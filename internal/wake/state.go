@@ -148,6 +148,11 @@ func (m *Machine) fail(now time.Time, cause string) {
 	m.Error, m.Retry = cause, now.Add(backoff(m.Failures))
 }
 
+// appeared notes that the machine's runner is online, or was when it took a job.
+func (m *Machine) appeared() {
+	m.Online, m.Failed, m.Failures, m.Error, m.Retry = true, false, 0, "", time.Time{}
+}
+
 // backoff returns how long to wait after so many failures in a row.
 func backoff(failures int) time.Duration {
 	const first, most = 30 * time.Second, time.Hour

@@ -270,6 +270,11 @@ func (w *Wake) forget(id int64, now time.Time) error {
 // note remembers a job that waits for a machine or runs on one, and forgets any other. A job that ran
 // here and has ended goes into the ledger.
 func (w *Wake) note(job *forge.Job, now time.Time) error {
+	for _, m := range w.state.Machines {
+		if m.Runner != "" && m.Runner == job.Runner {
+			m.appeared()
+		}
+	}
 	own := w.config.kindOf(job.Runner)
 	keep := job.Status == forge.JobQueued && w.config.kindFor(job.Labels) != nil || job.Status == forge.JobRunning && own != nil
 	if !keep {
@@ -311,14 +316,40 @@ func (w *Wake) lookAtRunner(ctx context.Context, m *Machine, now time.Time) erro
 	switch {
 	case err != nil:
 		return err
-	case runner == nil: // it had its job
-		m.removed(now)
-		return nil
+	case runner == nil:
+		return w.vanished(ctx, m, now)
 	case runner.Online() || runner.Busy:
-		m.Online, m.Failed, m.Failures, m.Error, m.Retry = true, false, 0, "", time.Time{}
+		m.appeared()
 	}
 	if m.Busy = runner.Busy; m.Busy {
 		m.Since = now
+	}
+	return nil
+}
+
+// vanishing is how long after its start a runner may be unknown to the forge and still be on its way.
+const vanishing = time.Minute
+
+// vanished takes note of a runner that is no longer registered. If it has been online or has run a job, it
+// had its job. If not, the start was in vain: without a pause, it would be repeated for ever.
+func (w *Wake) vanished(ctx context.Context, m *Machine, now time.Time) error {
+	for id, job := range w.state.Jobs {
+		if m.Online {
+			break
+		}
+		if job.Status == forge.JobQueued { // or was, when it was last asked for
+			if err := w.lookAt(ctx, id, now); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case m.Online:
+		m.removed(now)
+	case m.Phase == Up && !m.Failed && now.Sub(m.Since) >= vanishing:
+		m.Failed = true
+		m.fail(now, "its runner is not registered any more, and was never seen online")
+		w.logf("%s: %s", m.Name, m.Error)
 	}
 	return nil
 }

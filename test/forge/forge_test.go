@@ -168,19 +168,23 @@ func pullRequest(s *stage, head, headRepo string) map[string]any {
 
 func TestWorkflowsPassLinters(t *testing.T) {
 	folder, pawl := tools(t)
+	shellcheck, err := exec.LookPath("shellcheck")
+	if err != nil { // actionlint leaves the scripts unread, and says nothing
+		t.Fatal(err)
+	}
 	for _, runner := range []string{"gpu", "ubuntu-latest"} {
 		dir := t.TempDir()
 		command(t, dir, "git", "init", "-q", "-b", "main")
 		for _, forge := range []string{"github", "gitea"} {
 			command(t, dir, pawl, "ci", "init", forge, "--runner", runner, "--url", "https://example.org/pawl")
 		}
-		command(t, dir, filepath.Join(folder, "actionlint"))
+		command(t, dir, filepath.Join(folder, "actionlint"), "-shellcheck", shellcheck)
 		// Gitea reads the same language; its file names its own label.
 		gitea, err := filepath.Glob(filepath.Join(dir, ".gitea/workflows/*.yml"))
 		if err != nil || len(gitea) == 0 {
 			t.Fatal(gitea, err)
 		}
-		command(t, dir, filepath.Join(folder, "actionlint"), gitea...)
+		command(t, dir, filepath.Join(folder, "actionlint"), append([]string{"-shellcheck", shellcheck}, gitea...)...)
 		out := command(t, dir, filepath.Join(folder, "zizmor/bin/zizmor"), append([]string{"--offline", "--persona=regular", ".github"}, gitea...)...) // it finds no files in .gitea itself
 		if !strings.Contains(out, "No findings") && !strings.Contains(out, "0 high") {
 			t.Errorf("zizmor:\n%s", out)

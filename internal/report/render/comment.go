@@ -119,10 +119,11 @@ func (d *comment) fold(f view.Fold, most int) {
 		d.WriteString("\n")
 	}
 	for i, name := range f.Names {
-		if i == 0 {
-			d.WriteString("Also: ")
-		} else {
+		switch {
+		case i > 0:
 			add(", ", 0)
+		case len(f.Rows) > 0:
+			d.WriteString("Also: ")
 		}
 		add(code(name, 120), 1)
 	}
