@@ -204,6 +204,29 @@ func TestRequestsAddUpUnderNoise(t *testing.T) {
 	}
 }
 
+// Preparing the next sample takes longer after a launch, which is no lie. These are readings of a kernel
+// that writes 1 KiB in a microsecond, on a busy virtual machine: seconds of a request with launches and of
+// one without, and the claims, per sample.
+func TestChangedLinesAreNotForged(t *testing.T) {
+	s := newSeries(Side{Instance: sized(spec.CellHost, 8)}, Options{}, nil)
+	var requests, liar tally
+	for _, r := range [][4]float64{ // and the samples of the request
+		{33.696e-6, 20.148e-6, 1.343e-6, 266}, {22.414e-6, 18.973e-6, 0.801e-6, 266}, {22.519e-6, 19.245e-6, 0.843e-6, 266}, {22.773e-6, 19.058e-6, 0.774e-6, 266},
+		{22.849e-6, 19.014e-6, 0.801e-6, 266}, {30.097e-6, 24.374e-6, 1.096e-6, 437}, {29.153e-6, 24.449e-6, 1.875e-6, 437}, {32.060e-6, 28.092e-6, 1.207e-6, 311},
+		{30.909e-6, 26.762e-6, 1.012e-6, 320}, {28.540e-6, 25.382e-6, 1.199e-6, 327},
+	} {
+		with, without, claimed, count := r[0], r[1], r[2], int(r[3])
+		requests.add(claimed, s.besidesLaunching(false, count, without), with*r[3], without*r[3], count, count)
+		liar.add(claimed, s.besidesLaunching(false, count, without), (with+10e-6)*r[3], without*r[3], count, count)
+	}
+	if requests.contradicts() || requests.agree < 9 {
+		t.Errorf("an honest kernel is accused: %+v", requests)
+	}
+	if !liar.contradicts() {
+		t.Errorf("one that hides 10 µs is not: %+v", liar)
+	}
+}
+
 // A few disturbed pairs decide nothing.
 func TestContradictions(t *testing.T) {
 	const claimed, flush, lie = 1e-6, 30e-6, 20e-6

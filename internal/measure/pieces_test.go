@@ -83,20 +83,21 @@ func TestWhenATallyContradicts(t *testing.T) {
 	}
 }
 
-// A launcher may take a moment to queue each launch of a sample, and Python to inspect a result.
+// A launcher may take a moment to queue each launch of a sample, Python to inspect a result, and a CPU's caches
+// to give up what a launch has changed; a request takes a moment itself.
 func TestWhatASampleMayTakeBesides(t *testing.T) {
 	for name, test := range map[string]struct {
 		cell     string
 		launcher bool
 		want     float64
 	}{
-		"a launcher":     {spec.CellCUDA, true, 4*20e-6 + 1e-3},
-		"Python":         {spec.CellPython, false, 100e-6},
-		"a CPU's kernel": {spec.CellHost, false, 0},
+		"a launcher":     {spec.CellCUDA, true, 5e-6 + 4*20e-6 + 1e-3},
+		"Python":         {spec.CellPython, false, 5e-6 + 100e-6},
+		"a CPU's kernel": {spec.CellHost, false, 5e-6 + 10e-6},
 	} {
 		s := newSeries(Side{Instance: sized(test.cell, 8)}, Options{}, nil)
 		s.perSample, s.hostS = 4, 1e-3
-		if got := s.besidesLaunching(test.launcher); math.Abs(got-test.want) > 1e-12 {
+		if got := s.besidesLaunching(test.launcher, 100, 40e-6); math.Abs(got-test.want) > 1e-12 {
 			t.Errorf("%s: %g s, want %g", name, got, test.want)
 		}
 	}
