@@ -24,8 +24,10 @@ func sample(t *testing.T, arch string) *release {
 		folder: t.TempDir(), version: "1.2.3-rc.1", arch: arch, when: when,
 		modules: []module{{"stdlib", "1.26.0", "BSD-3-Clause", []byte("text")}, {"github.com/Masterminds/x", "v1.0.0", "MIT", []byte("text")}},
 		files: []file{
-			{"LICENSE", 0o644, []byte("free\n")}, {"completions/_pawl", 0o644, []byte("#compdef pawl\n")},
-			{"man/man1/pawl.1", 0o644, []byte(".TH PAWL 1\n")}, {"pawl", 0o755, []byte("#!/bin/sh\necho pawl\n")},
+			{"LICENSE", 0o644, []byte("free\n")},
+			{"completions/_pawl", 0o644, []byte("#compdef pawl\n")},
+			{"man/man1/pawl.1", 0o644, []byte(".TH PAWL 1\n")},
+			{"pawl", 0o755, []byte("#!/bin/sh\necho pawl\n")},
 		},
 	}
 }
