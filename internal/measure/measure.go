@@ -115,10 +115,14 @@ type series struct {
 }
 
 func newSeries(side Side, opts Options, progress func(Progress)) *series {
-	return &series{
+	s := &series{
 		Side: side, opts: opts, progress: progress, began: time.Now(),
 		sampling: sampling{perSample: 1}, noted: result.Timing{Footprint: side.Instance.Footprint},
 	}
+	if threads := s.threads(); threads > 1 {
+		s.noted.Threads = threads
+	}
+	return s
 }
 
 // begin prepares the problem and warms it up.

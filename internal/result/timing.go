@@ -7,15 +7,16 @@ type Timing struct {
 	Samples Samples `json:"samples"`
 	Stats   Stats   `json:"stats"`
 
-	Repeat        int     `json:"repeat"`           // launches per sample; over 1 for very short kernels
-	CallOverheadS float64 `json:"call_overhead_s"`  // of an empty call, not subtracted
-	PairS         float64 `json:"pair_s,omitempty"` // between two adjacent events, subtracted from every sample; CUDA only
-	GapS          float64 `json:"gap_s,omitempty"`  // for launches in a graph: between two empty ones
-	Stopped       string  `json:"stopped"`          // width, budget, samples, interrupted
-	HalfWidth     float64 `json:"half_width"`       // relative, reached
-	WallS         float64 `json:"wall_s"`           // spent on this row
-	Pinned        []int   `json:"pinned"`           // cores the kernel was pinned to
-	Preempted     int64   `json:"preempted"`        // involuntary context switches while sampling
+	Repeat        int     `json:"repeat"`            // launches per sample; over 1 for very short kernels
+	CallOverheadS float64 `json:"call_overhead_s"`   // of an empty call, not subtracted
+	PairS         float64 `json:"pair_s,omitempty"`  // between two adjacent events, subtracted from every sample; CUDA only
+	GapS          float64 `json:"gap_s,omitempty"`   // for launches in a graph: between two empty ones
+	Stopped       string  `json:"stopped"`           // width, budget, samples, interrupted
+	HalfWidth     float64 `json:"half_width"`        // relative, reached
+	WallS         float64 `json:"wall_s"`            // spent on this row
+	Pinned        []int   `json:"pinned"`            // cores the kernel was pinned to
+	Preempted     int64   `json:"preempted"`         // involuntary context switches while sampling
+	Threads       int     `json:"threads,omitempty"` // of a CPU that the kernel declares; absent: one
 
 	FirstSample time.Time `json:"first_sample"` // when the first sample had arrived
 

@@ -16,13 +16,15 @@ const (
 	pairPart   = 0.05   // of the other version's time: a pair on the same data may lack this much of the gain
 	anewChance = 0.001  // the greatest chance of accusing a version that loses no more than that
 	usualLeast = 8      // samples on new data whose place has a usual time
+	wokenPart  = 0.1    // of the samples of a version with threads may be as fast as without new data, before it is clear that threads had to be woken
 )
 
 // Anew compares two versions on wholly new data; claimed is the candidate's relative slowdown, 0 if
 // none is claimed. Both were timed in turns, and nothing else was done between samples on such data
 // and samples on data that differs from the last in a few elements. A version that loses a third of
 // its gain on new data, and at least a given part of the other's time, depends on what it
-// remembers.
+// remembers. A thread that waits actively for a while must be woken after a longer pause, such as the
+// one before new data: a version with threads must lose the gain in nearly all samples.
 func Anew(candidate, other *result.Timing, claimed float64) []result.Finding {
 	if candidate == nil || other == nil {
 		return nil
@@ -53,7 +55,7 @@ func lostInPairs(candidate, other *result.Timing, usual, gain float64) []result.
 			lost++
 		}
 	}
-	if stat.SignTail(lost, len(mine)) > anewChance {
+	if stat.SignTail(lost, len(mine)) > anewChance || candidate.Threads > 1 && float64(len(mine)-lost) > wokenPart*float64(len(mine)) {
 		return nil
 	}
 	return suspect(Incremental, "it gains %s on data that differs from the last in a few elements, but %s on data that neither version has seen: the gain may come from remembered results, or from a table in the cache",
@@ -91,7 +93,7 @@ func longerThanUsual(candidate, other *result.Timing, usual, gain float64) []res
 	for i := range mine {
 		mine[i] -= more
 	}
-	if !greater(mine, theirs) || !greater(myFactors, theirFactors) {
+	if !greater(mine, theirs) || !greater(myFactors, theirFactors) || candidate.Threads > 1 && stat.Percentile(mine, 100*wokenPart) <= stat.Median(theirs) {
 		return nil
 	}
 	return suspect(Incremental, "on data that it has not seen it takes %s more than on data that differs from the last in a few elements; the other version takes %s more: the gain may come from remembered results, or from a table in the cache",

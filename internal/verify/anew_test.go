@@ -156,6 +156,36 @@ func TestAnewTogether(t *testing.T) {
 	}
 }
 
+// Threads that must be woken before some samples on new data are no memory; a version without threads has
+// no such excuse, nor has one that takes longer in all of them.
+func TestAnewWithThreads(t *testing.T) {
+	for _, test := range []struct {
+		share, threads int // of a hundred samples on new data that take longer
+		found          bool
+	}{{80, 2, false}, {80, 0, true}, {100, 2, true}} {
+		r := rand.New(rand.NewPCG(5, 6))
+		slow := func(mine *result.Timing) {
+			mine.Threads = test.threads
+			for i, f := range mine.Samples.Fresh {
+				mine.Samples.Seconds[f.At] = 45e-6
+				if i*test.share/100 != (i+1)*test.share/100 {
+					mine.Samples.Seconds[f.At] = 120e-6
+				}
+			}
+		}
+		mine, other := rememberer(r, 60, 45e-6, 45e-6, 0.1), rememberer(r, 60, 54e-6, 54e-6, 0.1)
+		slow(mine)
+		if got := Anew(mine, other, 0); (len(got) == 1) != test.found {
+			t.Errorf("usual times, %+v: %+v", test, got)
+		}
+		mine, other = together(r, 60, 0.02, [2]float64{45e-6, 45e-6}, [2]float64{54e-6, 54e-6})
+		slow(mine)
+		if got := Anew(mine, other, 0); (len(got) == 1) != test.found {
+			t.Errorf("pairs, %+v: %+v", test, got)
+		}
+	}
+}
+
 // Versions that are honestly faster are almost never accused, whatever the time on new data.
 func TestAnewTogetherByChance(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
