@@ -198,6 +198,9 @@ func (a *admitted) look(ctx context.Context, at forge.Forge, pulls []forge.Pull)
 	if a.Trust == claim.Own && len(pulls) > 0 && !slices.ContainsFunc(pulls, func(p forge.Pull) bool { return p.OwnHead }) {
 		a.Trust = claim.Claimed
 	}
+	if a.Trust == claim.Approved && a.Report != nil && slices.ContainsFunc(a.Report.Rows, func(r *result.Row) bool { return slices.Contains(r.Reasons, result.Accepted) }) {
+		a.doubts = append(a.doubts, acceptedByItself)
+	}
 	for _, p := range pulls {
 		files, err := at.Files(ctx, p.Number)
 		switch {
@@ -211,6 +214,9 @@ func (a *admitted) look(ctx context.Context, at forge.Forge, pulls []forge.Pull)
 		return
 	}
 }
+
+// acceptedByItself: whoever approved the measurement has not accepted the slowdown.
+const acceptedByItself = "and a slowdown is accepted by the pull request alone"
 
 const changesWorkflow = "and the pull request changes a workflow"
 

@@ -187,6 +187,11 @@ func TestPostConclusion(t *testing.T) {
 	unused.Outcome.Result, unused.refused = result.Failed, errors.New("report.zip: <b>the name leaves the folder")
 	old := vouching(checkReport(result.Maintained, 0.001), claim.Approved)
 	old.doubts = []string{"by rules that the branch has changed since"}
+	onPurpose := func(trust claim.Trust) *admitted {
+		report := checkReport(result.Maintained, 0.3)
+		report.Rows[0].Reasons = append(report.Rows[0].Reasons, result.Accepted)
+		return vouching(report, trust)
+	}
 	for name, c := range map[string]struct {
 		report *admitted
 		hub    func(*hub)
@@ -205,6 +210,8 @@ func TestPostConclusion(t *testing.T) {
 		"older rules":        {old, nil, forge.Neutral, "Measured in the approved lane, by rules that the branch has changed since: no config", ""},
 		"own":                {vouching(kept, claim.Own), func(h *hub) { h.pulls[7] = "o/r" }, forge.Success, "No config is slower", ""},
 		"own, but a fork's":  {vouching(kept, claim.Own), nil, forge.Neutral, "Claimed by the pull request's own job", ""},
+		"on purpose":         {onPurpose(claim.Own), func(h *hub) { h.pulls[7] = "o/r" }, forge.Success, "No config is slower", ""},
+		"a fork's purpose":   {onPurpose(claim.Approved), nil, forge.Neutral, "Measured in the approved lane, and a slowdown is accepted by the pull request alone", ""},
 		"changed workflow":   {vouching(kept, claim.Approved), func(h *hub) { h.files = append(h.files, ".github/workflows/pawl.yml") }, forge.Neutral, "Measured in the approved lane, and the pull request changes a workflow", ""},
 		"changed action":     {vouching(kept, claim.Approved), func(h *hub) { h.files = append(h.files, "tools/gpu/action.yml") }, forge.Neutral, "Measured in the approved lane, and the pull request changes a workflow", ""},
 	} {
