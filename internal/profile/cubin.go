@@ -20,6 +20,9 @@ type Resources struct {
 	Code      int    `json:"code"`      // bytes
 }
 
+// driverShared is what cubins since Hopper count as the kernel's although the driver uses it.
+const driverShared = 1024
+
 // ReadCubin returns the resources of every kernel of a cubin, in the order of their symbols.
 func ReadCubin(image []byte) ([]Resources, error) {
 	file, err := cubin.Open(image)
@@ -68,6 +71,9 @@ func ReadCubin(image []byte) ([]Resources, error) {
 			if rest, ok := strings.CutPrefix(section.Name, ".nv.shared."); ok && rest == symbol.Name {
 				r.Shared += int(section.Size)
 			}
+		}
+		if r.CC >= hopper && r.Shared >= driverShared {
+			r.Shared -= driverShared
 		}
 		found = append(found, r)
 	}

@@ -79,7 +79,8 @@ const (
 	SpillRequests   Metric = "spills"            // requests to local memory because of spilled registers
 	AtomicSectors   Metric = "atomic_sectors"    // at L2, that return a value
 	ReduceSectors   Metric = "reduce_sectors"    // at L2, that return none
-	AtomicPercent   Metric = "atomic_pct"        // of L2's unit for atomics
+	AtomicPercent   Metric = "atomic_pct"        // of L2's units for atomics: the mean
+	AtomicHot       Metric = "atomic_hot_pct"    // and the busiest slice
 	SharedAtomics   Metric = "shared_atomics"    // instructions
 	GlobalReduces   Metric = "global_reduces"    // instructions
 	GlobalAtomics   Metric = "global_atomics"    // requests
@@ -111,10 +112,9 @@ const (
 	Passes          Metric = "passes"            // that ncu replayed the kernel for
 )
 
-// way is one way to get a metric: the sum of some of ncu's, divided by others, times a factor.
+// way is one way to get a metric: the sum of some of ncu's, times others and a factor.
 type way struct {
 	sum   []string
-	over  []string // divided by their product
 	with  []string // multiplied by their product
 	times float64  // 0: 1
 	from  int      // compute capability × 10 from which on the names are there and mean this; 0: any
@@ -151,8 +151,6 @@ func (w way) before(cc int) way { w.until = cc; return w }
 
 func (w way) scaled(f float64) way { w.times = f; return w }
 
-func (w way) per(names ...string) way { w.over = names; return w }
-
 func (w way) by(names ...string) way { w.with = names; return w }
 
 func plus(names ...string) way { return way{sum: names} }
@@ -182,11 +180,11 @@ var entries = []entry{
 	{L2Percent, "%", "L2 throughput", []way{one("lts__throughput" + elapsed), label("GPU Speed Of Light Throughput: L2 Cache Throughput")}},
 	{L1Percent, "%", "L1 throughput", []way{one("l1tex__throughput" + elapsed), section("l1tex__throughput" + active), label("GPU Speed Of Light Throughput: L1/TEX Cache Throughput")}},
 	{DRAMRate, "B/s", "DRAM rate", []way{
-		one("dram__bytes.sum.per_second").before(blackwell), plus("dram__bytes_read.sum.per_second", "dram__bytes_write.sum.per_second").before(consumer),
+		one("dram__bytes.sum.per_second"), plus("dram__bytes_read.sum.per_second", "dram__bytes_write.sum.per_second").before(consumer),
 		plus("dram__bytes_op_read.sum.per_second", "dram__bytes_op_write.sum.per_second").since(consumer), label("Memory Workload Analysis: Memory Throughput"),
 	}},
 	{DRAMPeak, "B/s", "peak of DRAM", []way{
-		one("dram__bytes.sum.peak_sustained").by("dram__cycles_elapsed.avg.per_second").before(blackwell),
+		one("dram__bytes.sum.peak_sustained").by("dram__cycles_elapsed.avg.per_second"),
 		one("dram__bytes_read.sum.peak_sustained").by("dram__cycles_elapsed.avg.per_second").before(consumer),
 		one("dram__bytes_op_read.sum.peak_sustained").by("dram__cycles_elapsed.avg.per_second").since(consumer),
 	}},
@@ -245,7 +243,7 @@ var entries = []entry{
 	{SharedWaves, "", "wavefronts of shared memory", []way{
 		plus("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), section("memory_l1_wavefronts_shared"),
 	}},
-	{SharedIdeal, "", "wavefronts of shared memory without conflicts", []way{section("memory_l1_wavefronts_shared_ideal"), plus("smsp__inst_executed_op_shared_ld.sum", "smsp__inst_executed_op_shared_st.sum")}},
+	{SharedIdeal, "", "wavefronts of shared memory without conflicts", []way{section("memory_l1_wavefronts_shared_ideal")}},
 	{SharedConflicts, "", "bank conflicts", []way{
 		plus("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"), section("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"),
 	}},
@@ -256,6 +254,7 @@ var entries = []entry{
 	{AtomicSectors, "sector", "sectors of atomics at L2", []way{one("lts__t_sectors_op_atom.sum"), section("lts__t_sectors_srcunit_tex_op_atom.sum")}},
 	{ReduceSectors, "sector", "sectors of reductions at L2", []way{one("lts__t_sectors_op_red.sum"), section("lts__t_sectors_srcunit_tex_op_red.sum")}},
 	{AtomicPercent, "%", "L2's unit for atomics", []way{one("lts__d_atomic_input_cycles_active" + elapsed)}},
+	{AtomicHot, "%", "busiest unit of L2 for atomics", []way{one("lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed")}},
 	{SharedAtomics, "inst", "atomics on shared memory", []way{one("smsp__inst_executed_op_shared_atom.sum")}},
 	{GlobalReduces, "inst", "reductions on global memory", []way{one("smsp__inst_executed_op_global_red.sum")}},
 	{GlobalAtomics, "", "atomics on global memory", []way{one("l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum")}},
@@ -269,18 +268,18 @@ var entries = []entry{
 	{HalfMul, "", "", executed("hmul")},
 	{HalfFMA, "", "", executed("hfma")},
 	{TensorHalf, "", "", []way{
-		plus("sm__ops_path_tensor_src_fp16.sum", "sm__ops_path_tensor_src_bf16_dst_fp32.sum").since(hopper),
+		plus("sm__ops_path_tensor_src_fp16.sum", "sm__ops_path_tensor_src_bf16_dst_fp32.sum").since(hopper).before(blackwell),
 		plus("sm__ops_path_tensor_src_fp16_dst_fp16.sum", "sm__ops_path_tensor_src_fp16_dst_fp32.sum", "sm__ops_path_tensor_src_bf16_dst_fp32.sum"),
 		plus("sm__ops_path_tensor_op_hmma_src_fp16_dst_fp16.sum", "sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32.sum", "sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32.sum").before(hopper),
 	}},
 	{TensorTF32, "", "", []way{one("sm__ops_path_tensor_src_tf32_dst_fp32.sum"), one("sm__ops_path_tensor_op_hmma_src_tf32_dst_fp32.sum").before(hopper)}},
-	{TensorEight, "", "", []way{plus("sm__ops_path_tensor_src_fp8_sparsity_off.sum", "sm__ops_path_tensor_src_fp8_sparsity_on.sum").since(ada), one("sm__ops_path_tensor_src_fp8.sum").since(ada)}},
+	{TensorEight, "", "", []way{plus("sm__ops_path_tensor_src_fp8_sparsity_off.sum", "sm__ops_path_tensor_src_fp8_sparsity_on.sum").since(ada).before(blackwell), plus("sm__ops_path_tensor_src_fp4_fp6_fp8_dst_fp16.sum", "sm__ops_path_tensor_src_fp4_fp6_fp8_dst_fp32.sum").since(blackwell).before(consumer)}},
 	{TensorInt8, "", "", []way{one("sm__ops_path_tensor_src_int8.sum")}},
 	{TensorDouble, "", "", []way{one("sm__ops_path_tensor_src_fp64.sum"), section("sm__ops_path_tensor_op_dmma_src_fp64.sum")}},
 	{FloatPeak, "", "", []way{one("sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained").scaled(2), section("derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2")}},
 	{DoublePeak, "", "", []way{one("sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained").scaled(2), section("derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2")}},
 	{TensorPeak, "", "", []way{
-		one("sm__ops_path_tensor_src_fp16.sum.peak_sustained").since(hopper), one("sm__ops_path_tensor_src_fp16_dst_fp32.sum.peak_sustained"),
+		one("sm__ops_path_tensor_src_fp16.sum.peak_sustained").since(hopper).before(blackwell), one("sm__ops_path_tensor_src_fp16_dst_fp32.sum.peak_sustained"),
 		one("sm__ops_path_tensor_op_hmma_src_fp16_dst_fp32.sum.peak_sustained").before(hopper),
 	}},
 	{WarpGroupMMA, "inst", "wgmma instructions", []way{one("smsp__sass_inst_executed_op_shared_gmma.sum").since(hopper).before(blackwell), section("sm__inst_executed_pipe_tensor_op_gmma.sum").since(hopper).before(blackwell)}},
@@ -326,7 +325,7 @@ func Curated(cc int) []string {
 	for _, e := range entries {
 		for _, w := range e.ways {
 			if !w.asked && w.there(cc) {
-				names = append(names, slices.Concat(w.sum, w.over, w.with)...)
+				names = append(names, slices.Concat(w.sum, w.with)...)
 				break
 			}
 		}
@@ -363,13 +362,6 @@ func (w way) value(l *Launch, cc int) (v float64, ok bool) {
 			return 0, false
 		}
 		v *= part.Number
-	}
-	for _, name := range w.over {
-		part, ok := l.Value(name)
-		if !ok || part.Number == 0 {
-			return 0, false
-		}
-		v /= part.Number
 	}
 	if w.times != 0 {
 		v *= w.times

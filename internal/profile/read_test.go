@@ -54,8 +54,8 @@ func TestReadRaw(t *testing.T) {
 		}
 	}
 	for _, missing := range []string{
-		"sass__inst_executed_register_spilling_mem_local", // no data
-		"derived_tempMetric4", // nan
+		"sass__inst_executed_register_spilling_mem_local",                     // no data
+		"derived_tempMetric4",                                                 // nan
 		"LTS.TriageCompute.lts__throughput.avg.pct_of_peak_sustained_elapsed", // empty
 		"launch__func_cache_config",                                           // a word
 		"sm__no_such_metric.sum",
@@ -73,12 +73,12 @@ func TestReadDetails(t *testing.T) {
 	}
 	l := f.Launches[0]
 	for name, want := range map[string]Value{
-		"Memory Workload Analysis: Memory Throughput":           {3.35e12, "B/s"},
-		"GPU Speed Of Light Throughput: Memory Throughput":      {69.52, "%"},
-		"GPU Speed Of Light Throughput: Elapsed Cycles":         {465728, "cycle"},
-		"GPU Speed Of Light Throughput: Duration":               {235.26e-6, "s"},
-		"Launch Statistics: Shared Memory Configuration Size":   {32770, "B"},
-		"Launch Statistics: Registers Per Thread":               {16, "register/thread"},
+		"Memory Workload Analysis: Memory Throughput":              {3.35e12, "B/s"},
+		"GPU Speed Of Light Throughput: Memory Throughput":         {69.52, "%"},
+		"GPU Speed Of Light Throughput: Elapsed Cycles":            {465728, "cycle"},
+		"GPU Speed Of Light Throughput: Duration":                  {235.26e-6, "s"},
+		"Launch Statistics: Shared Memory Configuration Size":      {32770, "B"},
+		"Launch Statistics: Registers Per Thread":                  {16, "register/thread"},
 		"Memory Workload Analysis: Local Memory Spilling Requests": {0, ""},
 	} {
 		if got, ok := l.Value(name); !ok || !near(got.Number, want.Number) || got.Unit != want.Unit {

@@ -4,14 +4,14 @@ import "math"
 
 // Roofline is where a launch stands between its arithmetic and its memory traffic.
 type Roofline struct {
-	Intensity float64 `json:"intensity"`           // operations per byte of DRAM
-	Rate      float64 `json:"rate"`                // operations a second
-	Bandwidth float64 `json:"bandwidth"`           // bytes a second that DRAM could move
-	Peak      float64 `json:"peak"`                // operations a second that the pipes used could do
-	Pipe      string  `json:"pipe"`                // whose peak that is: f32, f64, f16 or tensor
-	Measured  bool    `json:"measured,omitempty"`  // the peaks were measured on the device; else they are ncu's
-	PerLaunch float64 `json:"seconds,omitempty"`   // time that the rate is made of
-	Declared  bool    `json:"declared,omitempty"`  // operations and bytes are those that the user declared
+	Intensity float64 `json:"intensity"`          // operations per byte of DRAM
+	Rate      float64 `json:"rate"`               // operations a second
+	Bandwidth float64 `json:"bandwidth"`          // bytes a second that DRAM could move
+	Peak      float64 `json:"peak"`               // operations a second that the pipes used could do
+	Pipe      string  `json:"pipe"`               // whose peak that is: f32, f64, f16 or tensor
+	Measured  bool    `json:"measured,omitempty"` // the peaks were measured on the device; else they are ncu's
+	PerLaunch float64 `json:"seconds,omitempty"`  // time that the rate is made of
+	Declared  bool    `json:"declared,omitempty"` // operations and bytes are those that the user declared
 }
 
 // Roof returns the rate that the intensity allows.
