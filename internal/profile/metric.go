@@ -381,3 +381,18 @@ func (m Metric) Words() (words, unit string) {
 	}
 	return string(m), ""
 }
+
+// Metrics returns all metrics that a profile may have.
+func Metrics() []Metric {
+	all := []Metric{
+		DRAMBytes, LoadSpread, StoreSpread, LoadUsed, StoreUsed, Coalescing, GlobalExcess, ConflictShare, Imbalance, Idle, LocalShare, Flops, FlopsFloat,
+		FlopsDouble, FlopsHalf, FlopsTensor, FlopsRate, Busiest, Atomics,
+	}
+	for _, e := range entries {
+		all = append(all, e.metric)
+	}
+	for _, reason := range Reasons {
+		all = append(all, Metric("stall_"+reason))
+	}
+	return all
+}

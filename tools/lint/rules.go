@@ -84,7 +84,17 @@ var floors = []floor{
 		why:   "readings are compared, whoever has made them",
 	},
 	{
-		rooms: "advice curve judge measure profile ratchet roof store verify",
+		rooms: "profile",
+		uses:  "diag native unit", // native: a cubin says what a kernel needs
+		why:   "what a profiler or a disassembler wrote is read as it is, whoever ran it",
+	},
+	{
+		rooms: "advice",
+		uses:  "diag formula profile unit", // formula: conditions are the user's to write, too
+		why:   "findings follow from facts alone, so that they can be tested without a device",
+	},
+	{
+		rooms: "curve judge measure ratchet roof store verify",
 		// clocks: when to stop looking, and what was found, are one question.
 		uses: `build clocks diag disk dtype foreign formula git machine native oracle plot result
 			sandbox spec stat term unit worker`,
