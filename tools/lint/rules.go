@@ -47,6 +47,12 @@ var floors = []floor{
 		why:   "the machine and what other tools write are read into the one document",
 	},
 
+	{
+		rooms: "sheet",
+		uses:  "plot unit",
+		why:   "a page is drawn from its own data, whoever has it",
+	},
+
 	// Floor 2: running foreign code.
 	{
 		rooms: "sandbox",
