@@ -69,6 +69,7 @@ func TestPlanted(t *testing.T) {
 		{"spill_bad", 0, "register-spills", 2250 / 95.1},
 		{"spill_ok", 0, "", 0},
 		{"sum_rows", 16, "small-grid", 6183 / 117.5},
+		{"sum_rows", 2112, "latency-bound", 0},
 		{"imbal", 0, "load-imbalance", 0},
 		{"l2_bad", 0, "l2-bound", 0},
 		{"redun", 0, "redundant-dram", 317.4 / 125.1},

@@ -49,16 +49,7 @@ type Side struct {
 }
 
 // statics are compared whatever ncu says.
-var statics = []struct{ fact, name string }{
-	{"registers", "registers"},
-	{"stack", "stack per thread"},
-	{"code_local", "accesses to local memory in the code"},
-	{"local_pct", "instructions on local memory"},
-	{"theoretical_pct", "possible occupancy"},
-	{"occupancy_pct", "occupancy"},
-	{"shared_static", "static shared memory"},
-	{"shared_dynamic", "dynamic shared memory"},
-}
+var statics = []string{"registers", "stack", "local_pct", "theoretical_pct", "occupancy_pct", "shared_static", "shared_dynamic"}
 
 // Explain compares two versions of a kernel. Slowdown is the measured time after over before; 0: what
 // ncu timed counts.
@@ -81,11 +72,11 @@ func (c *Catalogue) Explain(before, after Side, slowdown float64) *Cause {
 	}
 	cause.Build = builds(before, after)
 	x, y := Gather(before.Evidence), Gather(after.Evidence)
-	for _, s := range statics {
-		a, known := x[s.fact]
-		b, both := y[s.fact]
+	for _, fact := range statics {
+		a, known := x[fact]
+		b, both := y[fact]
 		if known && both && a.Value != b.Value && (a.Unit != "%" || diffs(a.Value, b.Value)) {
-			cause.Static = append(cause.Static, Pair{s.name, a.Unit, a.Value, b.Value})
+			cause.Static = append(cause.Static, Pair{words(fact), a.Unit, a.Value, b.Value})
 		}
 	}
 	slow, fast := y, x
@@ -224,6 +215,6 @@ func words(fact string) string {
 }
 
 var factWords = map[string]string{
-	"memory_stalls": "waits for memory", "shared_stalls": "waits for shared memory", "moved_ratio": "bytes moved per byte declared", "f64_share": "operations in f64", "math_pct": "arithmetic",
+	"stack": "stack per thread", "code_local": "accesses to local memory in the code", "memory_stalls": "waits for memory", "shared_stalls": "waits for shared memory", "moved_ratio": "bytes moved per byte declared", "f64_share": "operations in f64", "math_pct": "arithmetic",
 	"seconds": "time", "wall": "time from launch to launch", "tail": "empty part of the waves", "ffma_share": "multiply-adds", "roof_pct": "of the roof",
 }

@@ -46,7 +46,7 @@ func TestExplain(t *testing.T) {
 		{"copy_ok", "load_bad", [2]int{}, "uncoalesced-loads", []string{"sectors per global load 4 → 32"}},
 		{"copy4_ok", "store_bad", [2]int{}, "uncoalesced-stores", []string{"sectors per global store 16 → 32", "use of stored sectors 100 → 12.5%"}},
 		{"bank_ok", "bank_bad", [2]int{}, "bank-conflicts", []string{"bank conflicts 0.03 → 94%", "shared-memory pipe"}},
-		{"spill_ok", "spill_bad", [2]int{}, "register-spills", []string{"LDL 0 → ", "registers 80 → 32"}},
+		{"spill_ok", "spill_bad", [2]int{}, "register-spills", []string{"LDL 0 → ", "registers per thread 80 → 32"}},
 		{"flt_ok", "dbl_bad", [2]int{}, "fp64-accident", []string{"f64 instructions: 0 → "}},
 		{"sum_rows", "sum_rows", [2]int{2112, 16}, "small-grid", []string{"grid 2,112 → 16", "waves 2 → 0.02"}},
 	} {

@@ -283,7 +283,7 @@ var builtin = []Entry{
 	},
 	{
 		ID: "latency-bound", Row: 11, Title: "warps wait for global memory, and neither DRAM nor the SM is busy", Confidence: 0.65,
-		When:     []string{"busiest_pct < 70", "issue_pct < 60", "memory_stalls >= 40", "waves >= 0.75", noWaste, noSpills, "atomic_hot_pct < 10", longEnough},
+		When:     []string{"busiest_pct < 70", "issue_pct < 60", "memory_stalls >= 40", "waves >= 0.75", noWaste, noSpills, "atomic_share < 3 or atomic_hot_pct < 10", longEnough},
 		Gain:     "90 / max(busiest_pct, 1)",
 		Evidence: "warps wait {memory_stalls} of the time for memory, while DRAM is at {dram_pct} and the SM at {sm_pct}; occupancy {occupancy_pct}",
 		Less:     &Weaker{When: []string{"roof_pct < 50", "intensity < 10", "code_wide_loads == 0", "code_narrow_loads > 0", longEnough}, Gain: "90 / max(roof_pct, 1)", Confidence: 0.35, Evidence: "the kernel is at {roof_pct} of its roof, and all {code_narrow_loads} global loads are of 32 bits or less"},

@@ -184,6 +184,8 @@ func Shown(v float64, of string) string {
 
 func digits(v float64) int {
 	switch {
+	case v == 0:
+		return 0
 	case math.Abs(v) >= 20:
 		return 0
 	case math.Abs(v) >= 0.95:
@@ -200,5 +202,8 @@ func (x Finding) Gain() string {
 	case x.Bound == 0:
 		return "gain not known"
 	}
-	return "at most " + strconv.FormatFloat(x.Bound, 'f', max(1, digits(x.Bound)), 64) + "× faster"
+	if x.Bound < 1.2 {
+		return "at most " + strconv.FormatFloat(100*x.Headroom, 'f', 0, 64) + "% faster"
+	}
+	return "at most " + strconv.FormatFloat(x.Bound, 'f', digits(x.Bound), 64) + "× faster"
 }

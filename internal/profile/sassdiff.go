@@ -84,7 +84,7 @@ func (d *MixDiff) explain(a, b *Mix) {
 	if x, y := a.Keys["BAR"], b.Keys["BAR"]; x != y {
 		d.Sentences = append(d.Sentences, "barriers: "+arrow(x, y))
 	}
-	if x, y := special(a), special(b); x != y {
+	if x, y := special(a), special(b); max(x-y, y-x) >= 4 { // one or two are divisions of indices
 		d.Sentences = append(d.Sentences, "special functions (MUFU): "+arrow(x, y))
 	}
 	for feature, words := range map[string]string{"setmaxnreg": "warp specialisation (setmaxnreg)", "cluster": "cluster barriers"} {

@@ -365,9 +365,11 @@ func (s Sheet) findings(c canvas, y float64) float64 {
 	for i, f := range s.Findings {
 		number := fmt.Sprintf("%d.", i+1)
 		c.text(pad, y+normal, normal, bold, accent, left, number)
-		c.text(pad+20, y+normal, normal, bold, ink, left, fit(c, f.Title, normal, pageWidth-2*pad-190))
 		c.text(pageWidth-pad, y+normal, normal, regular, muted, right, f.Gain)
-		y += lineStep
+		for _, line := range wrap(c, f.Title, normal, pageWidth-2*pad-210) {
+			c.text(pad+20, y+normal, normal, bold, ink, left, line)
+			y += lineStep
+		}
 		for _, part := range []struct {
 			words string
 			tone  shade
@@ -386,7 +388,7 @@ func (s Sheet) findings(c canvas, y float64) float64 {
 func wrap(c canvas, words string, size, width float64) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(words) {
-		if line != "" && c.width(line+" "+word, size, regular) > width {
+		if line != "" && c.width(line+" "+word, size, bold) > width {
 			lines = append(lines, line)
 			line = ""
 		}

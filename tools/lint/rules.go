@@ -172,6 +172,12 @@ var floors = []floor{
 	},
 
 	{
+		rooms: "explain",
+		uses:  "advice diag profile report sheet unit", // report: its view, which knows no Report
+		why:   "why a kernel takes its time follows from files; nothing is measured here",
+	},
+
+	{
 		rooms: "wake",
 		uses:  "diag disk forge", // diag: what is wrong in its file has a place there
 		why:   "machines are started for jobs, whatever these measure; a service that holds a token stays small",
@@ -183,8 +189,9 @@ var floors = []floor{
 		// draft: what pawl init writes, for nobody but the user to judge. lab: where a run
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin.
-		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft forge fuzz lab report
-			result run selftest spec term unit wake worker`,
+		// sheet: the page that explain fills.
+		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft explain forge fuzz lab report
+			result run selftest sheet spec term unit wake worker`,
 		why: face,
 	},
 	{
