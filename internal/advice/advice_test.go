@@ -62,7 +62,7 @@ func TestPlanted(t *testing.T) {
 	}{
 		{"load_bad", 0, "uncoalesced-loads", 458.7 / 198.1},
 		{"copy_ok", 0, "latency-bound", 198.1 / 125.1},
-		{"copy4_ok", 0, "at-roof", 0},
+		{"copy4_ok", 0, "dram-bound", 0},
 		{"store_bad", 0, "uncoalesced-stores", 1129 / 125.1},
 		{"bank_bad", 0, "bank-conflicts", 1158 / 129.2},
 		{"bank_ok", 0, "", 0},
@@ -155,11 +155,11 @@ func TestMissingFacts(t *testing.T) {
 		t.Errorf("%+v", said.Findings)
 	}
 	at := slices.IndexFunc(said.Unseen, func(u Unseen) bool { return u.ID == "dram-bound" })
-	if at < 0 || !slices.Contains(said.Unseen[at].Missing, "intensity") {
+	if at < 0 || !slices.Contains(said.Unseen[at].Missing, "moved_ratio") {
 		t.Errorf("%+v", said.Unseen)
 	}
 	said = Builtin().Judge(facts(map[string]float64{"dram_pct": 20}))
-	if slices.ContainsFunc(said.Unseen, func(u Unseen) bool { return u.ID == "dram-bound" && !slices.Contains(u.Missing, "roof_pct") }) {
+	if slices.ContainsFunc(said.Unseen, func(u Unseen) bool { return u.ID == "dram-bound" }) {
 		t.Errorf("DRAM is not busy, whatever else is: %+v", said.Unseen)
 	}
 }

@@ -34,7 +34,7 @@ const (
 
 // patterns without a fault of their own, for entries about a limit: what is wasted is another entry's.
 const (
-	noWaste     = "coalescing_pct >= 75"
+	noWaste     = "coalescing_pct >= 75 or load_requests + store_requests < 1000"
 	noSpills    = "local_pct < 5"
 	noConflicts = "conflict_pct < 10"
 	converged   = "active_threads >= 20"
@@ -52,17 +52,10 @@ var builtin = []Entry{
 	},
 	{
 		ID: "at-roof", Row: 2, Title: "it is at the roof already", Settled: true, Confidence: 0.95,
-		When:     []string{"sm_pct >= 90", "max(fma_pct, tensor_pct) >= 85", "stall_barrier < 30", noWaste, noSpills, converged, "f64_share < 1 or fp64_pct < 1"},
-		Evidence: "SM throughput {sm_pct}: FMA pipe {fma_pct}, tensor cores {tensor_pct}, DRAM {dram_pct}",
+		When:     []string{"sm_pct >= 90", "max(fma_pct, alu_pct, tensor_pct) >= 85", "stall_barrier < 30", noWaste, noSpills, converged, "f64_share < 1 or fp64_pct < 1"},
+		Evidence: "SM throughput {sm_pct}: FMA pipe {fma_pct}, integer and logic pipe {alu_pct}, tensor cores {tensor_pct}",
 		Less:     &Weaker{When: []string{"roof_pct >= 90"}, Confidence: 0.8, Evidence: "the declared work takes {roof_pct} of the measured time at the device's peak"},
 		First:    "stop here", Deeper: []string{"change the algorithm: fewer operations, a narrower type, fusion with its neighbours"},
-		Next: "spend the time on another kernel",
-	},
-	{
-		ID: "at-roof", Row: 2, Title: "it moves the bytes it must at the speed of DRAM", Settled: true, Confidence: 0.95,
-		When:     []string{"dram_pct >= 80", "moved_ratio <= 1.15", noSpills},
-		Evidence: "DRAM at {dram_pct} of its peak ({dram_rate}), {dram_bytes} moved for {work_bytes} of declared work",
-		First:    "stop here", Deeper: []string{"fewer bytes: a narrower type, fusion with the kernel before or after"},
 		Next: "spend the time on another kernel",
 	},
 	{
@@ -189,6 +182,13 @@ var builtin = []Entry{
 		Evidence: "{dram_bytes} moved for {work_bytes} of declared work, {moved_ratio}; DRAM at {dram_pct} of its peak, L2 hit rate {l2_hit_pct}",
 		First:    "use what was loaded before it leaves the cache: tile, or change the order of the blocks", Deeper: []string{"keep it in shared memory or registers", "fuse the passes", "cluster multicast (Hopper)"},
 		Next: "compare the bytes of each argument with the declared ones: which is read twice?",
+	},
+	{
+		ID: "dram-bound", Row: 6, Title: "it moves the bytes it must at the speed of DRAM", Settled: true, Confidence: 0.95,
+		When:     []string{"dram_pct >= 80", "moved_ratio <= 1.15", noSpills},
+		Evidence: "DRAM at {dram_pct} of its peak ({dram_rate}), {dram_bytes} moved for {work_bytes} of declared work",
+		First:    "stop here, or move fewer bytes: the time falls in proportion", Deeper: []string{"compute what is a function of the index instead of reading it", "a narrower type", "fusion with the kernel before or after"},
+		Next: "is every argument needed as it is stored? Otherwise spend the time on another kernel",
 	},
 	{
 		ID: "dram-bound", Row: 6, Title: "DRAM is the limit", Confidence: 0.9,

@@ -105,6 +105,19 @@ func (a *Advice) add(found Finding) {
 	a.Findings = append(a.Findings, found)
 }
 
+// unseen keeps the face of an entry that lacks least.
+func (a *Advice) unseen(u Unseen) {
+	for i, other := range a.Unseen {
+		if other.ID == u.ID {
+			if len(u.Missing) < len(other.Missing) {
+				a.Unseen[i] = u
+			}
+			return
+		}
+	}
+	a.Unseen = append(a.Unseen, u)
+}
+
 // Has reports whether there is a finding with an id.
 func (a *Advice) Has(id string) bool {
 	return slices.ContainsFunc(a.Findings, func(x Finding) bool { return x.ID == id })
@@ -123,7 +136,7 @@ func (e compiled) judge(f Facts, a *Advice) (Finding, bool) {
 	}
 	if !holds {
 		if missing != nil {
-			a.Unseen = append(a.Unseen, Unseen{e.ID, missing})
+			a.unseen(Unseen{e.ID, missing})
 		}
 		return found, false
 	}
