@@ -300,6 +300,17 @@ var Reasons = []string{
 	"not_selected", "selected", "no_instruction", "sleeping", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "misc", "gmma",
 }
 
+// stallNames, sampledNames and stallMetrics are what each reason is called, made once.
+var stallNames, sampledNames, stallMetrics = named(stallName), named(sampledName), named(func(reason string) Metric { return Metric("stall_" + reason) })
+
+func named[T any](name func(string) T) map[string]T {
+	names := make(map[string]T, len(Reasons))
+	for _, reason := range Reasons {
+		names[reason] = name(reason)
+	}
+	return names
+}
+
 // only are the reasons that some architectures have: from the first on, before the second.
 var only = map[string][2]int{"gmma": {hopper, blackwell}, "imc_miss": {0, blackwell}}
 

@@ -87,7 +87,7 @@ func Architecture(cc int) string {
 
 // Of makes a profile of a launch.
 func Of(l *Launch) *Profile {
-	p := &Profile{Kernel: l.Kernel, CC: CCOf(l.CC), Grid: l.Grid, Block: l.Block, Metrics: map[Metric]Value{}, Rules: l.Rules, Repeats: 1}
+	p := &Profile{Kernel: l.Kernel, CC: CCOf(l.CC), Grid: l.Grid, Block: l.Block, Metrics: make(map[Metric]Value, len(entries)+2*len(Reasons)), Rules: l.Rules, Repeats: 1}
 	if p.CC == 0 {
 		major, known := l.Value("device__attribute_compute_capability_major")
 		minor, both := l.Value("device__attribute_compute_capability_minor")
@@ -156,14 +156,14 @@ func (p *Profile) all(metrics ...Metric) (values []float64, ok bool) {
 func (p *Profile) readStalls(l *Launch) {
 	cycles, total := map[string]float64{}, 0.0
 	for _, reason := range Reasons {
-		if v, ok := l.Value(stallName(reason)); ok {
+		if v, ok := l.Value(stallNames[reason]); ok {
 			cycles[reason], total = v.Number, total+v.Number
 		}
 	}
 	sampled := len(cycles) == 0
 	if sampled {
 		for _, reason := range Reasons {
-			if v, ok := l.Value(sampledName(reason)); ok {
+			if v, ok := l.Value(sampledNames[reason]); ok {
 				cycles[reason], total = v.Number, total+v.Number
 			}
 		}
@@ -191,7 +191,7 @@ func (p *Profile) readStalls(l *Launch) {
 			s.Cycles = v
 		}
 		p.Stalls = append(p.Stalls, s)
-		p.set(Metric("stall_"+reason), s.Share, "%")
+		p.set(stallMetrics[reason], s.Share, "%")
 	}
 	if p.CC >= blackwell || p.CC > 0 && p.CC < hopper { // what the chip does not have, nobody waits for
 		if _, known := p.Get("stall_gmma"); !known {

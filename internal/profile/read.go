@@ -405,20 +405,27 @@ func (l *Launch) Text(metric string) (text string, ok bool) {
 // Value returns a metric by ncu's name for it (of the page details: the label, or section and label
 // as "Occupancy: Achieved Occupancy") in base units; ok is false where there is no number.
 func (l *Launch) Value(metric string) (v Value, ok bool) {
-	text, ok := l.Text(metric)
-	if !ok {
-		return Value{}, false
-	}
-	n, ok := number(text)
-	if !ok {
-		return Value{}, false
-	}
-	s := scale{"", 1}
 	if l.columns != nil {
-		s = l.columns.units[l.columns.index[metric]]
-	} else {
-		s = unitOf(l.rows[l.index[metric]].unit)
+		i, found := l.columns.index[metric]
+		if !found || i >= len(l.cells) {
+			return Value{}, false
+		}
+		n, ok := number(l.cells[i])
+		if !ok {
+			return Value{}, false
+		}
+		s := &l.columns.units[i]
+		return Value{n * s.size, s.base}, true
 	}
+	i, found := l.index[metric]
+	if !found {
+		return Value{}, false
+	}
+	n, ok := number(l.rows[i].value)
+	if !ok {
+		return Value{}, false
+	}
+	s := unitOf(l.rows[i].unit)
 	return Value{n * s.size, s.base}, true
 }
 

@@ -273,15 +273,24 @@ func large(t testing.TB, size int) []byte {
 
 func BenchmarkRead5MB(b *testing.B) {
 	raw := large(b, 5<<20)
-	b.SetBytes(int64(len(raw)))
-	for b.Loop() {
-		f, err := Read("k.csv", raw)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, l := range f.Launches {
-			Of(l)
-		}
+	for _, test := range []struct {
+		name     string
+		profiles bool
+	}{{"file", false}, {"profiles", true}} {
+		b.Run(test.name, func(b *testing.B) {
+			b.SetBytes(int64(len(raw)))
+			for b.Loop() {
+				f, err := Read("k.csv", raw)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, l := range f.Launches {
+					if test.profiles {
+						Of(l)
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -21,8 +21,11 @@ var absent = map[string]bool{
 // number reads a number as ncu writes it, with or without thousands apart: "3,422,990.46". It
 // refuses what may mean something else, such as the decimal comma of "3,2".
 func number(text string) (float64, bool) {
-	if absent[text] {
+	if text == "" || text[0] > '9' || absent[text] {
 		return 0, false
+	}
+	if text == "0" {
+		return 0, true
 	}
 	plain := text
 	if strings.IndexByte(text, ',') >= 0 || strings.ContainsAny(text, "'\u00a0\u202f\u2019") {
