@@ -119,10 +119,9 @@ var moving = []struct {
 }
 
 const (
-	leastNoise  = 0.01  // repeats that agree exactly are luck: counters of one launch vary by this much
-	leastChange = 0.03  // a smaller change explains no regression that a gate of 3% notices
-	manyTimes   = 4     // logarithms beyond this rank alike
-	smallShare  = 0.005 // percentages: differences below half a point are nothing
+	leastNoise  = 0.01 // repeats that agree exactly are luck: counters of one launch vary by this much
+	leastChange = 0.03 // a smaller change, or fewer points of a percentage, explain no regression that a gate of 3% notices
+	manyTimes   = 4    // logarithms beyond this rank alike
 )
 
 // Diff is how two versions of a kernel differ.
@@ -206,7 +205,7 @@ func Compare(before, after []*Profile) *Diff {
 		m.Noise = math.Max(spread(x, unit), spread(y, unit))
 		m.Noise = math.Max(m.Noise, leastNoise)
 		m.Beyond = math.Abs(m.Change)/m.Noise - 1
-		if m.Beyond <= 0 || math.Abs(m.Change) < leastChange && unit != "%" || unit == "%" && math.Abs(m.Change) < max(leastChange, smallShare) {
+		if m.Beyond <= 0 || math.Abs(m.Change) < leastChange {
 			continue
 		}
 		m.Rank = counter.weight * math.Min(math.Abs(m.Change), manyTimes) * m.Beyond / (1 + m.Beyond)

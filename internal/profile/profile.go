@@ -66,25 +66,6 @@ func CCOf(text string) int {
 	return 10*a + b
 }
 
-// Architecture returns the name of an architecture; "" where it is not known.
-func Architecture(cc int) string {
-	switch {
-	case cc >= 120 && cc < 130, cc >= 100 && cc < 120:
-		return "Blackwell"
-	case cc >= 90 && cc < 100:
-		return "Hopper"
-	case cc == 89:
-		return "Ada"
-	case cc >= 80 && cc < 89:
-		return "Ampere"
-	case cc == 75:
-		return "Turing"
-	case cc >= 70 && cc < 75:
-		return "Volta"
-	}
-	return ""
-}
-
 // Of makes a profile of a launch.
 func Of(l *Launch) *Profile {
 	p := &Profile{Kernel: l.Kernel, CC: CCOf(l.CC), Grid: l.Grid, Block: l.Block, Metrics: make(map[Metric]Value, len(entries)+2*len(Reasons)), Rules: l.Rules, Repeats: 1}
