@@ -59,7 +59,7 @@ var derived = map[string]string{ // units
 	"seconds": "s", "wall": "s", "work_flops": "", "work_bytes": "B", "moved_ratio": "×", "roof_pct": "%", "tail": "%", "math_pct": "%", "f64_share": "%", "ffma_share": "%",
 	"intensity": "", "f64_expected": "", "matmul": "", "uses_tma": "", "uses_wgmma": "", "uses_cp_async": "", "specialised": "", "persistent": "", "code_bytes": "B", "code_f64": "inst",
 	"code_local": "inst", "code_local_hot": "inst", "code_narrow_loads": "inst", "code_wide_loads": "inst", "code_tensor": "inst", "code_special_hot": "inst", "code_ffma_hot": "inst", "code_atomics": "inst",
-	"code_barriers": "inst", "stack": "B", "debug": "", "atomic_share": "%", "tensor_need_pct": "%", "memory_stalls": "%", "shared_stalls": "%", "blackwell": "", "occupancy_gap": "%", "waste_pct": "%",
+	"code_barriers": "inst", "stack": "B", "debug": "", "atomic_share": "%", "tensor_need_pct": "%", "memory_stalls": "%", "shared_stalls": "%", "occupancy_gap": "%",
 }
 
 // Names returns the names of all facts that conditions may use, sorted.
@@ -130,9 +130,6 @@ func (f Facts) profile(p *profile.Profile) {
 	}
 	if v, ok := f.get("duration"); ok {
 		f.set("seconds", v[0], "s", FromProfile)
-	}
-	if p.CC > 0 {
-		f.flag("blackwell", p.CC >= 100, FromProfile)
 	}
 }
 
@@ -285,9 +282,6 @@ func (f Facts) combine() {
 	}
 	if v, ok := f.get("occupancy_pct", "theoretical_pct"); ok && v[1] > 0 {
 		f.set("occupancy_gap", 100*math.Max(0, 1-v[0]/v[1]), "%", FromProfile)
-	}
-	if v, ok := f.get("load_use_pct"); ok {
-		f.set("waste_pct", 100-v[0], "%", FromProfile)
 	}
 	if v, ok := f.get("tma_loads"); ok {
 		f.missing("uses_tma", math.Min(v[0], 1), "", FromProfile)
