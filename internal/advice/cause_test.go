@@ -82,3 +82,53 @@ func TestExplainSame(t *testing.T) {
 		t.Errorf("%+v", cause)
 	}
 }
+
+// What settles the matter is first, and the rest becomes remarks; a bound that needs an unknown fact is
+// not known.
+func TestSettled(t *testing.T) {
+	c, err := New([]Entry{
+		{ID: "settled", Row: 1, When: []string{"dram_pct > 80"}, Confidence: 0.5, Settled: true},
+		{ID: "other", Row: 1, Title: "another", Evidence: "DRAM {dram_pct}", When: []string{"dram_pct > 0"}, Gain: "5", Confidence: 1},
+		{ID: "open", Row: 1, When: []string{"dram_pct > 0"}, Gain: "l2_pct", Confidence: 1},
+	}, []Note{{ID: "note", When: "dram_pct > 0", Text: "DRAM {dram_pct}", Agrees: []string{"open"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := c.Judge(facts(map[string]float64{"dram_pct": 90}))
+	if len(said.Findings) != 1 || !slices.Equal(remarks(said), []string{"other", "open", "note"}) || said.Remarks[0].Text != "another: DRAM 90" {
+		t.Errorf("%+v", said)
+	}
+	said = c.Judge(facts(map[string]float64{"dram_pct": 10}))
+	if len(said.Findings) != 2 || said.Findings[1].ID != "open" || said.Findings[1].Bound != 0 || said.Findings[1].Headroom != unknownHeadroom || len(said.Findings[1].Also) != 1 {
+		t.Errorf("%+v", said)
+	}
+	if c.only(facts(map[string]float64{"dram_pct": 90}), facts(map[string]float64{"dram_pct": 0})) != nil {
+		t.Error("what is settled explains a slowdown")
+	}
+	if _, err := New(nil, []Note{{ID: "note", When: "dram > 0", Text: ""}}); err == nil {
+		t.Error("a note over an unknown fact")
+	}
+	if _, err := New(nil, []Note{{ID: "note", When: "dram_pct > 0", Text: "{dram}"}}); err == nil {
+		t.Error("a note with a hole")
+	}
+}
+
+// Resources are compared where both sides know them; small differences of percentages are none.
+func TestExplainResources(t *testing.T) {
+	side := func(registers int, theoretical float64) Side {
+		return Side{Evidence: Evidence{Resources: &profile.Resources{Registers: registers}, Residency: &profile.Residency{Percent: theoretical, Limits: map[string]int{}}}}
+	}
+	cause := Builtin().Explain(side(32, 100), side(64, 50), 1.2)
+	if cause.Sentence != "it is slower: registers per thread 32 → 64, occupancy possible 100 → 50%" || cause.Diff != nil || cause.Code != nil {
+		t.Errorf("%+v", cause)
+	}
+	if cause := Builtin().Explain(side(64, 50), side(64, 51.5), 0.9); cause.Sentence != "it is faster, and no counter shows why" {
+		t.Errorf("%+v", cause)
+	}
+	if cause := Builtin().Explain(side(64, 52.5), side(64, 50), 0); cause.Sentence != "it differs: occupancy possible 52 → 50%" {
+		t.Errorf("%+v", cause)
+	}
+	if cause := Builtin().Explain(Side{}, side(64, 50), 1.2); cause.Static != nil {
+		t.Errorf("%+v", cause)
+	}
+}
