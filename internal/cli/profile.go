@@ -24,7 +24,7 @@ how busy each part of the GPU was, what warps waited for, how memory was accesse
 what limits occupancy, and what to do about it, the most promising first.
 
 FILE is CSV of ncu (--csv with --page raw or details, of any version), or its .ncu-rep
-where ncu is there to read it (PAWL_NCU names another). Launches of one kernel at one
+where ncu (PAWL_NCU) or the Python package ncu-report is there to read it. Launches of one kernel at one
 size are repeats; medians are shown.
 
 A finding names its evidence and an upper bound on what removing the cause can gain.

@@ -2,10 +2,13 @@ package explain
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,7 +21,12 @@ import (
 // unpack writes a packed file of package profile into a folder, as far as its lines are wanted.
 func unpack(t *testing.T, folder, packed, name string, keep func(line string) bool) string {
 	t.Helper()
-	raw, err := os.ReadFile("../profile/testdata/" + packed)
+	return unpackFrom(t, "../profile/testdata/", folder, packed, name, keep)
+}
+
+func unpackFrom(t *testing.T, from, folder, packed, name string, keep func(line string) bool) string {
+	t.Helper()
+	raw, err := os.ReadFile(from + packed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,6 +178,7 @@ func TestRefusals(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("PATH", folder)
 	t.Setenv("PAWL_NCU", "")
+	t.Setenv("PAWL_PYTHON", "")
 	t.Setenv("CUDA_HOME", folder)
 	report := filepath.Join(folder, "k.ncu-rep")
 	if err := os.WriteFile(report, []byte("NVR\x00\x01\x02\x03"), 0o644); err != nil {
@@ -223,6 +232,50 @@ func TestImport(t *testing.T) {
 	write("echo '==ERROR== Failed to open the report'; exit 1")
 	_, err = File(t.Context(), report, Options{})
 	if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "ncu --import: exit status 1: ==ERROR== Failed to open the report") {
+		t.Errorf("%v", err)
+	}
+}
+
+// NVIDIA's package for Python says the same of a report as ncu does.
+func TestImportByPython(t *testing.T) {
+	if _, err := os.Stat("/usr/local/cuda/bin/ncu"); err == nil {
+		t.Skip("ncu is here, and comes first")
+	}
+	python := cmp.Or(os.Getenv("PAWL_PYTHON"), "python3")
+	if err := exec.Command(python, "-c", "import ncu_report").Run(); err != nil {
+		t.Skip("no package ncu-report for " + python)
+	}
+	folder := t.TempDir()
+	t.Setenv("PAWL_NCU", filepath.Join(folder, "none"))
+	report := unpackFrom(t, "testdata/", folder, "h200_two.ncu-rep.gz", "k.ncu-rep", nil)
+	written := unpackFrom(t, "testdata/", folder, "h200_two.csv.gz", "k.csv", nil)
+	a, err := File(t.Context(), report, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := File(t.Context(), written, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Kernels) != 2 || len(b.Kernels) != 2 {
+		t.Fatalf("%d and %d kernels", len(a.Kernels), len(b.Kernels))
+	}
+	for i, k := range a.Kernels {
+		other := b.Kernels[i]
+		if k.Name != other.Name || k.Profile.Grid != other.Profile.Grid || k.Profile.CC != 90 || len(k.Profile.Metrics) != len(other.Profile.Metrics) || len(k.Advice.Findings) != len(other.Advice.Findings) {
+			t.Errorf("%s with %d metrics, %s with %d", k.label(), len(k.Profile.Metrics), other.label(), len(other.Profile.Metrics))
+		}
+		for m, v := range k.Profile.Metrics {
+			if w := other.Profile.Metrics[m]; w.Unit != v.Unit || math.Abs(v.Number-w.Number) > 0.01*math.Abs(w.Number)+0.01 {
+				t.Errorf("%s: %s is %v and %v", k.Name, m, v, w)
+			}
+		}
+	}
+	if err := os.WriteFile(report, []byte("NVR\x00\x10\x00\x00\x00broken"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = File(t.Context(), report, Options{})
+	if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "ncu-report: exit status 1: there is no kernel in it, or it is broken") {
 		t.Errorf("%v", err)
 	}
 }

@@ -2,7 +2,9 @@ package explain
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
@@ -17,30 +19,50 @@ import (
 // importTime is how long ncu may take to write a report as CSV.
 const importTime = 2 * time.Minute
 
-// load reads a CSV file, or has ncu write one of its report.
+// reader writes a report as CSV by NVIDIA's package for Python.
+//
+//go:embed report.py
+var reader string
+
+// load reads a CSV file, or has a report written as one: by ncu, or by the package ncu-report.
 func load(ctx context.Context, file string) ([]byte, error) {
 	raw, err := open(file)
 	if err != nil || !bytes.HasPrefix(raw, []byte("NVR\x00")) {
 		return raw, err
 	}
-	ncu, err := findNCU()
-	if err != nil {
-		return nil, &diag.Problem{
-			Pos: diag.Pos{File: file}, Message: "this is a report of Nsight Compute, and there is no ncu here to read it",
-			Hint: "put ncu on PATH or name it in PAWL_NCU; or where it was made: ncu --import " + filepath.Base(file) + " --csv --page raw --print-units base > k.csv",
-		}
-	}
 	ctx, cancel := context.WithTimeout(ctx, importTime)
 	defer cancel()
-	command := exec.CommandContext(ctx, ncu, "--import", file, "--csv", "--page", "raw", "--print-units", "base")
+	if ncu, err := findNCU(); err == nil {
+		out, said := output(exec.CommandContext(ctx, ncu, "--import", file, "--csv", "--page", "raw", "--print-units", "base"))
+		if said != "" {
+			return nil, &diag.Problem{Pos: diag.Pos{File: file}, Message: "ncu --import: " + said, Hint: "a newer ncu reads reports of older ones, not the reverse"}
+		}
+		return out, nil
+	}
+	python := cmp.Or(os.Getenv("PAWL_PYTHON"), "python3")
+	out, said := output(exec.CommandContext(ctx, python, "-c", reader, file))
+	switch {
+	case said == "":
+		return out, nil
+	case !strings.Contains(said, "No module named 'ncu_report'") && !strings.Contains(said, "executable file not found"):
+		return nil, &diag.Problem{Pos: diag.Pos{File: file}, Message: "ncu-report: " + said, Hint: "a newer ncu-report reads reports of older ncu, not the reverse"}
+	}
+	return nil, &diag.Problem{
+		Pos: diag.Pos{File: file}, Message: "this is a report of Nsight Compute, and there is no ncu here to read it",
+		Hint: "put ncu on PATH or name it in PAWL_NCU, or pip install ncu-report; or where it was made: ncu --import " + filepath.Base(file) + " --csv --page raw --print-units base > k.csv",
+	}
+}
+
+// output runs a program and returns what it wrote, or why it failed.
+func output(command *exec.Cmd) (out []byte, failed string) {
 	command.WaitDelay = time.Second
 	var said bytes.Buffer
 	command.Stderr = &said
 	out, err := command.Output()
 	if err != nil {
-		return nil, &diag.Problem{Pos: diag.Pos{File: file}, Message: fmt.Sprintf("ncu --import: %v: %s", err, lastLine(out, said.Bytes())), Hint: "a newer ncu reads reports of older ones, not the reverse"}
+		return nil, fmt.Sprintf("%v: %s", err, lastLine(said.Bytes(), out))
 	}
-	return out, nil
+	return out, ""
 }
 
 // lastLine returns the last thing that ncu said.

@@ -221,6 +221,8 @@ func (p *Profile) Complete() {
 	}
 	if v, ok := p.all(LocalLoads, LocalStores, Instructions); ok && v[2] > 0 {
 		p.set(LocalShare, 100*(v[0]+v[1])/v[2], "%")
+	} else if v, ok := p.all(LocalLoads, LocalStores); ok && v[0]+v[1] == 0 {
+		p.set(LocalShare, 0, "%")
 	}
 	if v, ok := p.all(GlobalAtomics, GlobalReduces); ok {
 		p.set(Atomics, v[0]+v[1], "")

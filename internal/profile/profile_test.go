@@ -110,6 +110,8 @@ func TestComputed(t *testing.T) {
 		{map[string]float64{"memory_l2_theoretical_sectors_global": 40, "memory_l2_theoretical_sectors_global_ideal": 30}, map[Metric]string{GlobalExcess: "25"}},
 		{map[string]float64{"sm__cycles_active.avg": 50, "sm__cycles_active.max": 60, "sm__cycles_elapsed.max": 80}, map[Metric]string{Imbalance: "1.2", Idle: "37.5"}},
 		{map[string]float64{"smsp__sass_inst_executed_op_local_ld.sum": 3, "smsp__sass_inst_executed_op_local_st.sum": 1, "smsp__inst_executed.sum": 40}, map[Metric]string{LocalShare: "10"}},
+		{map[string]float64{"smsp__sass_inst_executed_op_local_ld.sum": 3, "smsp__sass_inst_executed_op_local_st.sum": 1}, map[Metric]string{LocalShare: "none"}},
+		{map[string]float64{"smsp__sass_inst_executed_op_local_ld.sum": 0, "smsp__sass_inst_executed_op_local_st.sum": 0}, map[Metric]string{LocalShare: "0"}},
 		{map[string]float64{"sm__throughput.avg.pct_of_peak_sustained_elapsed": 20, "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed": 30}, map[Metric]string{Busiest: "30"}},
 	} {
 		p := made(t, "9.0", test.metrics)
