@@ -271,12 +271,15 @@ func (d Diff) moves(verbose bool) *view.Table {
 		noise := unit.PercentPlain(m.Noise)
 		switch {
 		case m.Unit == "%":
-			change = fmt.Sprintf("%+.0f points", m.After-m.Before)
+			change = strings.Replace(fmt.Sprintf("%+.0f points", m.After-m.Before), "-", "−", 1)
 			noise = fmt.Sprintf("%.1f points", 100*m.Noise)
 		case m.Before == 0:
 			change = "new"
 		case m.After == 0:
 			change = "gone"
+		}
+		if min(d.Cause.Diff.Repeats[0], d.Cause.Diff.Repeats[1]) < 2 {
+			noise = "not repeated"
 		}
 		name := m.Words
 		if m.Limit {

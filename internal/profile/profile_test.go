@@ -67,6 +67,10 @@ func TestStalls(t *testing.T) {
 	if stall(p, "wait") != 75 || stall(p, "barrier") != 25 || p.Stalls[0].Reason != "wait" || p.Stalls[0].Cycles != 3 || !slices.Contains(p.Unread, "gmma") || !slices.Contains(p.Unread, "imc_miss") {
 		t.Errorf("%+v, unread %v", p.Stalls, p.Unread)
 	}
+	p = made(t, "9.0", map[string]float64{stallName("long_scoreboard"): 1, stallName("drain"): 5, stallName("misc"): 1})
+	if order := []string{p.Stalls[0].Reason, p.Stalls[1].Reason, p.Stalls[2].Reason}; !slices.Equal(order, []string{"drain", "long_scoreboard", "misc"}) {
+		t.Errorf("%v", order)
+	}
 	p = made(t, "9.0", map[string]float64{stallName("wait"): 3, "smsp__average_warp_latency_per_inst_issued.ratio": 12})
 	if stall(p, "wait") != 25 {
 		t.Errorf("the rest was not counted: %+v", p.Stalls)
