@@ -282,3 +282,47 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+// Files without a row of units are in base units, which follow from the names.
+func TestGuessed(t *testing.T) {
+	for name, want := range map[string]scale{
+		"sm__throughput.avg.pct_of_peak_sustained_elapsed": {"%", 1}, "sm__maximum_warps_per_active_cycle_pct": {"%", 1}, "gpu__time_duration.sum": {"s", 1e-9}, "dram__bytes.sum.per_second": {"B/s", 1},
+		"dram__bytes_read.sum": {"B", 1}, "launch__shared_mem_per_block_static": {"B", 1}, "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio": {"", 1},
+		"smsp__cycles_elapsed.avg.per_second": {"Hz", 1}, "smsp__inst_executed.sum": {"", 1},
+	} {
+		if got := guessed(name); got != want {
+			t.Errorf("%s: %v, expected %v", name, got, want)
+		}
+	}
+}
+
+func TestTriple(t *testing.T) {
+	for text, want := range map[string][3]int{
+		"(256, 1, 1)": {256, 1, 1}, "4,2,3": {4, 2, 3}, " ( 1, 2, 3 ) ": {1, 2, 3}, "(1, 2)": {}, "": {}, "(a, 1, 1)": {}, "(1, -2, 1)": {},
+	} {
+		if got := triple(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestRoofline(t *testing.T) {
+	p := &Profile{Metrics: map[Metric]Value{}}
+	for m, v := range map[Metric]float64{Flops: 100, FlopsFloat: 20, FlopsHalf: 80, DRAMBytes: 50, Duration: 2, DRAMPeak: 40, SMClock: 10, FloatPeak: 30} {
+		p.set(m, v, "")
+	}
+	r := p.roofline()
+	if r == nil || r.Pipe != "f16" || r.Peak != 600 || r.Intensity != 2 || r.Rate != 50 || r.Roof() != 80 || r.Ridge() != 15 || !r.MemoryBound() || r.Percent() != 62.5 {
+		t.Errorf("%+v", r)
+	}
+	for _, m := range []Metric{Flops, DRAMBytes, Duration, DRAMPeak} {
+		q := &Profile{Metrics: map[Metric]Value{}}
+		for n, v := range p.Metrics {
+			q.Metrics[n] = v
+		}
+		q.set(m, 0, "")
+		if q.roofline() != nil {
+			t.Errorf("a roofline with no %s", m)
+		}
+	}
+}

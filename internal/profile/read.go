@@ -428,26 +428,3 @@ func (l *Launch) Value(metric string) (v Value, ok bool) {
 	s := unitOf(l.rows[i].unit)
 	return Value{n * s.size, s.base}, true
 }
-
-// Metrics calls each with every metric that has a number, in the order of the file.
-func (l *Launch) Metrics(each func(name string, v Value)) {
-	if l.columns != nil {
-		for i, name := range l.columns.names {
-			if n, ok := number(l.cells[i]); ok && strings.Contains(name, "__") {
-				s := l.columns.units[i]
-				each(name, Value{n * s.size, s.base})
-			}
-		}
-		return
-	}
-	for _, row := range l.rows {
-		if n, ok := number(row.value); ok {
-			s := unitOf(row.unit)
-			name := row.name
-			if !strings.Contains(name, "__") && row.section != "" {
-				name = row.section + ": " + name
-			}
-			each(name, Value{n * s.size, s.base})
-		}
-	}
-}

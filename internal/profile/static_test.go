@@ -115,6 +115,22 @@ func TestOccupancyAgainstProfiles(t *testing.T) {
 	}
 }
 
+// What limits is named, all of it where several limits are equal.
+func TestOccupancyLimiter(t *testing.T) {
+	for _, test := range []struct {
+		registers, shared, threads int
+		want                       string
+		percent                    float64
+	}{
+		{16, 0, 256, "warps", 100}, {32, 0, 256, "registers warps", 100}, {128, 0, 256, "registers", 25}, {16, 100 << 10, 256, "shared", 25}, {16, 0, 32, "blocks", 50}, {64, 0, 1024, "registers", 50}, {16, 227 << 10, 1024, "shared", 50}, {16, 0, 1024, "warps", 100},
+	} {
+		r, err := ComputeOccupancy(90, test.registers, test.shared, test.threads)
+		if err != nil || strings.Join(r.Limiter, " ") != test.want || r.Percent != test.percent || r.Warps != r.Blocks*test.threads/32 {
+			t.Errorf("%+v: %+v, %v", test, r, err)
+		}
+	}
+}
+
 func TestOccupancyRefuses(t *testing.T) {
 	for _, test := range [][4]int{{61, 32, 0, 256}, {90, 32, 0, 0}, {90, 32, 0, 1025}, {90, 300, 0, 32}, {90, 32, -1, 32}} {
 		if r, err := ComputeOccupancy(test[0], test[1], test[2], test[3]); err == nil {
