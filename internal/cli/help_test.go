@@ -20,7 +20,7 @@ func TestHelpFits(t *testing.T) {
 		}
 		return out.String()
 	}
-	for _, command := range []string{"", "check", "bench", "fuzz", "compare", "baseline", "calibrate", "selftest", "demo", "build", "doctor", "init", "ci", "ci verify"} {
+	for _, command := range []string{"", "check", "bench", "fuzz", "compare", "profile", "baseline", "calibrate", "selftest", "demo", "build", "doctor", "init", "ci", "ci verify"} {
 		args := strings.Fields(command)
 		narrow, wide := help(80, args...), help(0, args...)
 		if !strings.Contains(narrow, "Exit code") {

@@ -47,6 +47,12 @@ var floors = []floor{
 		why:   "the machine and what other tools write are read into the one document",
 	},
 
+	{
+		rooms: "sheet",
+		uses:  "plot unit",
+		why:   "a page is drawn from its own data, whoever has it",
+	},
+
 	// Floor 2: running foreign code.
 	{
 		rooms: "sandbox",
@@ -84,7 +90,17 @@ var floors = []floor{
 		why:   "readings are compared, whoever has made them",
 	},
 	{
-		rooms: "advice curve judge measure profile ratchet roof store verify",
+		rooms: "profile",
+		uses:  "diag native unit", // native: a cubin says what a kernel needs
+		why:   "what a profiler or a disassembler wrote is read as it is, whoever ran it",
+	},
+	{
+		rooms: "advice",
+		uses:  "diag formula profile unit", // formula: conditions are the user's to write, too
+		why:   "findings follow from facts alone, so that they can be tested without a device",
+	},
+	{
+		rooms: "curve judge measure ratchet roof store verify",
 		// clocks: when to stop looking, and what was found, are one question.
 		uses: `build clocks diag disk dtype foreign formula git machine native oracle plot result
 			sandbox spec stat term unit worker`,
@@ -156,6 +172,12 @@ var floors = []floor{
 	},
 
 	{
+		rooms: "explain",
+		uses:  "advice diag profile report sheet unit", // report: its view, which knows no Report
+		why:   "why a kernel takes its time follows from files; nothing is measured here",
+	},
+
+	{
 		rooms: "wake",
 		uses:  "diag disk forge", // diag: what is wrong in its file has a place there
 		why:   "machines are started for jobs, whatever these measure; a service that holds a token stays small",
@@ -167,8 +189,9 @@ var floors = []floor{
 		// draft: what pawl init writes, for nobody but the user to judge. lab: where a run
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin.
-		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft forge fuzz lab report
-			result run selftest spec term unit wake worker`,
+		// sheet: the page that explain fills.
+		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft explain forge fuzz lab report
+			result run selftest sheet spec term unit wake worker`,
 		why: face,
 	},
 	{

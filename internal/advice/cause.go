@@ -1,0 +1,220 @@
+package advice
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pawl/internal/profile"
+)
+
+// Cause says why one version of a kernel is slower than the other.
+type Cause struct {
+	Sentence string           `json:"sentence"`           // "it is slower: registers spill to local memory (LDL 0 → 24)"
+	Finding  *Finding         `json:"finding,omitempty"`  // that only the slower version has, or that weighs more there
+	Rests    []Pair           `json:"rests_on,omitempty"` // the facts that it rests on, before and after
+	Static   []Pair           `json:"static,omitempty"`   // registers, spills, occupancy, shared memory
+	Diff     *profile.Diff    `json:"diff,omitempty"`
+	Code     *profile.MixDiff `json:"code,omitempty"`
+	Build    []string         `json:"build,omitempty"` // flags and toolchains that differ
+}
+
+// Pair is a number before and after.
+type Pair struct {
+	Name   string  `json:"name"`
+	Unit   string  `json:"unit,omitempty"`
+	Before float64 `json:"before"`
+	After  float64 `json:"after"`
+}
+
+func (p Pair) String() string {
+	return p.Name + " " + strings.TrimSuffix(Shown(p.Before, p.Unit), suffix(p)) + " → " + Shown(p.After, p.Unit)
+}
+
+// suffix is the unit, where both sides share it and one is enough.
+func suffix(p Pair) string {
+	if p.Unit == "%" {
+		return "%"
+	}
+	return ""
+}
+
+// Side is one version of a kernel: what is known of it, and how it was built.
+type Side struct {
+	Evidence
+	Repeats  []*profile.Profile // of the same launch; Evidence.Profile is made of them
+	Compiler string
+	Flags    []string
+}
+
+// statics are compared whatever ncu says.
+var statics = []string{"registers", "stack", "local_pct", "theoretical_pct", "occupancy_pct", "shared_static", "shared_dynamic"}
+
+// Explain compares two versions of a kernel. Slowdown is the measured time after over before; 0: what
+// ncu timed counts.
+func (c *Catalogue) Explain(before, after Side, slowdown float64) *Cause {
+	cause := &Cause{}
+	for _, side := range []*Side{&before, &after} {
+		if len(side.Repeats) > 0 {
+			side.Profile = profile.Mean(side.Repeats)
+			side.Profile.Complete()
+		}
+	}
+	if len(before.Repeats) > 0 && len(after.Repeats) > 0 {
+		cause.Diff = profile.Compare(before.Repeats, after.Repeats)
+		if slowdown == 0 {
+			slowdown = cause.Diff.Slowdown
+		}
+	}
+	if before.Mix != nil && after.Mix != nil {
+		cause.Code = profile.CompareMix(before.Mix, after.Mix)
+	}
+	cause.Build = builds(before, after)
+	x, y := Gather(before.Evidence), Gather(after.Evidence)
+	for _, fact := range statics {
+		a, known := x[fact]
+		b, both := y[fact]
+		if known && both && a.Value != b.Value && (a.Unit != "%" || diffs(a.Value, b.Value)) {
+			cause.Static = append(cause.Static, Pair{words(fact), a.Unit, a.Value, b.Value})
+		}
+	}
+	slow, fast := y, x
+	if slowdown > 0 && slowdown < 1 {
+		slow, fast = x, y
+	}
+	cause.Finding = c.only(slow, fast)
+	if cause.Finding != nil {
+		cause.Rests = c.rests(cause.Finding.ID, x, y)
+	}
+	cause.Sentence = cause.sentence(slowdown)
+	return cause
+}
+
+// diffs reports whether two percentages are worth a line.
+func diffs(a, b float64) bool { return a-b >= 2 || b-a >= 2 }
+
+// only returns the finding that explains the difference: the first that the faster version does not
+// have, or that promises much less there.
+func (c *Catalogue) only(slow, fast Facts) *Finding {
+	there := c.Judge(fast)
+	for _, found := range c.Judge(slow).Findings {
+		if found.Settled {
+			continue
+		}
+		at := slices.IndexFunc(there.Findings, func(x Finding) bool { return x.ID == found.ID })
+		if at < 0 || there.Findings[at].Headroom < found.Headroom/2 {
+			return &found
+		}
+	}
+	return nil
+}
+
+func builds(before, after Side) (differ []string) {
+	if before.Compiler != "" && after.Compiler != "" && before.Compiler != after.Compiler {
+		differ = append(differ, fmt.Sprintf("compiler: %s → %s", before.Compiler, after.Compiler))
+	}
+	for _, flag := range after.Flags {
+		if !slices.Contains(before.Flags, flag) {
+			differ = append(differ, "flag added: "+flag)
+		}
+	}
+	for _, flag := range before.Flags {
+		if !slices.Contains(after.Flags, flag) {
+			differ = append(differ, "flag removed: "+flag)
+		}
+	}
+	return differ
+}
+
+// sentence says it in one line: the cause where one is known, then the numbers that show it.
+func (c *Cause) sentence(slowdown float64) string {
+	parts := c.shown()
+	direction := "it differs"
+	switch {
+	case slowdown > 1:
+		direction = "it is slower"
+	case slowdown > 0:
+		direction = "it is faster"
+	}
+	switch {
+	case c.Finding != nil && slowdown > 0 && slowdown < 1:
+		return direction + ": no more " + c.Finding.ID + joined(parts)
+	case c.Finding != nil:
+		return direction + ": " + c.Finding.Title + joined(parts)
+	case len(parts) > 0:
+		return direction + ": " + strings.Join(parts, ", ")
+	case len(c.Build) > 0:
+		return direction + ": " + strings.Join(c.Build, ", ")
+	}
+	return direction + ", and no counter shows why"
+}
+
+// shown returns the numbers of the sentence: those that the finding rests on, then what the code and its
+// resources say, then the counters that moved most.
+func (c *Cause) shown() (parts []string) {
+	const most = 4
+	said := map[string]bool{}
+	add := func(p Pair) {
+		if text := p.String(); !said[p.Name] && len(parts) < most {
+			said[p.Name] = true
+			parts = append(parts, text)
+		}
+	}
+	for _, p := range c.Rests[:min(2, len(c.Rests))] {
+		add(p)
+	}
+	if c.Code != nil && len(c.Code.Sentences) > 0 {
+		parts = append(parts, c.Code.Sentences[0])
+	}
+	for _, p := range c.Static {
+		add(p)
+	}
+	if c.Diff != nil && len(c.Rests) == 0 {
+		for _, m := range c.Diff.Moves {
+			add(Pair{m.Words, m.Unit, m.Before, m.After})
+		}
+	}
+	return parts
+}
+
+func joined(parts []string) string {
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// rests returns the facts that a finding's evidence names and that differ between the versions.
+func (c *Catalogue) rests(id string, before, after Facts) (pairs []Pair) {
+	for _, e := range c.entries {
+		if e.ID != id {
+			continue
+		}
+		for _, m := range placeholder.FindAllStringSubmatch(e.Evidence, -1) {
+			a, known := before[m[1]]
+			b, both := after[m[1]]
+			if known && both && math.Abs(b.Value-a.Value) > 0.1*math.Max(math.Abs(a.Value), math.Abs(b.Value)) {
+				pairs = append(pairs, Pair{words(m[1]), a.Unit, a.Value, b.Value})
+			}
+		}
+		return pairs
+	}
+	return nil
+}
+
+// words returns what people call a fact.
+func words(fact string) string {
+	if text, _ := profile.Metric(fact).Describe(); text != fact {
+		return text
+	}
+	if text, found := factWords[fact]; found {
+		return text
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(fact, "_pct"), "_", " ")
+}
+
+var factWords = map[string]string{
+	"stack": "stack per thread", "code_local": "accesses to local memory in the code", "memory_stalls": "waits for memory", "shared_stalls": "waits for shared memory", "moved_ratio": "bytes moved per byte declared", "f64_share": "operations in f64", "math_pct": "arithmetic",
+	"seconds": "time", "wall": "time from launch to launch", "tail": "empty part of the waves", "ffma_share": "multiply-adds", "roof_pct": "of the roof",
+}

@@ -1,0 +1,134 @@
+package advice
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pawl/internal/profile"
+)
+
+func repeats(all []*profile.Profile, kernel string, grid int) (found []*profile.Profile) {
+	for _, p := range all {
+		if strings.HasPrefix(p.Kernel, kernel+"(") && (grid == 0 || p.Grid[0] == grid) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// The diff of a kernel and its repaired twin names what was planted, both ways.
+func TestExplain(t *testing.T) {
+	all := profiles(t, "h200_planted_curated.csv.gz")
+	functions, err := profile.ReadSASS("planted", string(recorded(t, "h200_planted.sass.gz")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	no := false
+	side := func(kernel string, grid int) Side {
+		s := Side{Repeats: repeats(all, kernel, grid), Evidence: Evidence{Double: &no}}
+		for _, f := range functions {
+			if strings.Contains(f.Name, kernel+"P") {
+				s.Mix = f.Mix()
+			}
+		}
+		if len(s.Repeats) != 3 || s.Mix == nil {
+			t.Fatalf("%s: %d repeats", kernel, len(s.Repeats))
+		}
+		return s
+	}
+	for _, test := range []struct {
+		fast, slow string
+		grids      [2]int
+		want       string
+		says       []string
+	}{
+		{"copy_ok", "load_bad", [2]int{}, "uncoalesced-loads", []string{"sectors per global load 4 → 32"}},
+		{"copy4_ok", "store_bad", [2]int{}, "uncoalesced-stores", []string{"sectors per global store 16 → 32", "use of stored sectors 100 → 12.5%"}},
+		{"bank_ok", "bank_bad", [2]int{}, "bank-conflicts", []string{"bank conflicts 0.03 → 94%", "shared-memory pipe"}},
+		{"spill_ok", "spill_bad", [2]int{}, "register-spills", []string{"LDL 0 → ", "registers per thread 80 → 32"}},
+		{"flt_ok", "dbl_bad", [2]int{}, "fp64-accident", []string{"f64 instructions: 0 → "}},
+		{"sum_rows", "sum_rows", [2]int{2112, 16}, "small-grid", []string{"grid 2,112 → 16", "waves 2 → 0.02"}},
+	} {
+		fast, slow := side(test.fast, test.grids[0]), side(test.slow, test.grids[1])
+		worse, better := Builtin().Explain(fast, slow, 0), Builtin().Explain(slow, fast, 0)
+		for _, cause := range []*Cause{worse, better} {
+			if cause.Finding == nil || cause.Finding.ID != test.want {
+				t.Errorf("%s, %s: %s", test.fast, test.slow, cause.Sentence)
+			}
+		}
+		if !strings.HasPrefix(worse.Sentence, "it is slower: ") || !strings.HasPrefix(better.Sentence, "it is faster: no more "+test.want) {
+			t.Errorf("%q and %q", worse.Sentence, better.Sentence)
+		}
+		for _, said := range test.says {
+			if !strings.Contains(worse.Sentence, said) {
+				t.Errorf("%q does not say %q", worse.Sentence, said)
+			}
+		}
+	}
+}
+
+// The same against itself has no cause.
+func TestExplainSame(t *testing.T) {
+	all := profiles(t, "h200_planted_curated.csv.gz")
+	s := Side{Repeats: repeats(all, "spill_bad", 0), Compiler: "nvcc 13.0", Flags: []string{"-O3"}}
+	cause := Builtin().Explain(s, s, 1.04)
+	if cause.Finding != nil || cause.Static != nil || cause.Build != nil || cause.Sentence != "it is slower, and no counter shows why" {
+		t.Errorf("%+v", cause)
+	}
+	other := s
+	other.Compiler, other.Flags = "nvcc 12.0", []string{"-O3", "-G"}
+	if cause := Builtin().Explain(s, other, 1.04); !slices.Equal(cause.Build, []string{"compiler: nvcc 13.0 → nvcc 12.0", "flag added: -G"}) || cause.Sentence != "it is slower: compiler: nvcc 13.0 → nvcc 12.0, flag added: -G" {
+		t.Errorf("%+v", cause)
+	}
+}
+
+// What settles the matter is first, and the rest becomes remarks; a bound that needs an unknown fact is
+// not known.
+func TestSettled(t *testing.T) {
+	c, err := New([]Entry{
+		{ID: "settled", Row: 1, When: []string{"dram_pct > 80"}, Confidence: 0.5, Settled: true},
+		{ID: "other", Row: 1, Title: "another", Evidence: "DRAM {dram_pct}", When: []string{"dram_pct > 0"}, Gain: "5", Confidence: 1},
+		{ID: "open", Row: 1, When: []string{"dram_pct > 0"}, Gain: "l2_pct", Confidence: 1},
+	}, []Note{{ID: "note", When: "dram_pct > 0", Text: "DRAM {dram_pct}", Agrees: []string{"open"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := c.Judge(facts(map[string]float64{"dram_pct": 90}))
+	if len(said.Findings) != 1 || !slices.Equal(remarks(said), []string{"other", "open", "note"}) || said.Remarks[0].Text != "another: DRAM 90" {
+		t.Errorf("%+v", said)
+	}
+	said = c.Judge(facts(map[string]float64{"dram_pct": 10}))
+	if len(said.Findings) != 2 || said.Findings[1].ID != "open" || said.Findings[1].Bound != 0 || said.Findings[1].Headroom != unknownHeadroom || len(said.Findings[1].Also) != 1 {
+		t.Errorf("%+v", said)
+	}
+	if c.only(facts(map[string]float64{"dram_pct": 90}), facts(map[string]float64{"dram_pct": 0})) != nil {
+		t.Error("what is settled explains a slowdown")
+	}
+	if _, err := New(nil, []Note{{ID: "note", When: "dram > 0", Text: ""}}); err == nil {
+		t.Error("a note over an unknown fact")
+	}
+	if _, err := New(nil, []Note{{ID: "note", When: "dram_pct > 0", Text: "{dram}"}}); err == nil {
+		t.Error("a note with a hole")
+	}
+}
+
+// Resources are compared where both sides know them; small differences of percentages are none.
+func TestExplainResources(t *testing.T) {
+	side := func(registers int, theoretical float64) Side {
+		return Side{Evidence: Evidence{Resources: &profile.Resources{Registers: registers}, Residency: &profile.Residency{Percent: theoretical, Limits: map[string]int{}}}}
+	}
+	cause := Builtin().Explain(side(32, 100), side(64, 50), 1.2)
+	if cause.Sentence != "it is slower: registers per thread 32 → 64, occupancy possible 100 → 50%" || cause.Diff != nil || cause.Code != nil {
+		t.Errorf("%+v", cause)
+	}
+	if cause := Builtin().Explain(side(64, 50), side(64, 51.5), 0.9); cause.Sentence != "it is faster, and no counter shows why" {
+		t.Errorf("%+v", cause)
+	}
+	if cause := Builtin().Explain(side(64, 52.5), side(64, 50), 0); cause.Sentence != "it differs: occupancy possible 52 → 50%" {
+		t.Errorf("%+v", cause)
+	}
+	if cause := Builtin().Explain(Side{}, side(64, 50), 1.2); cause.Static != nil {
+		t.Errorf("%+v", cause)
+	}
+}

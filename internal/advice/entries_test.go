@@ -1,0 +1,85 @@
+package advice
+
+import (
+	"maps"
+	"testing"
+)
+
+// Entries that no recorded kernel shows: the facts that they hold for, and changes of one fact after
+// which they do not.
+func TestEntries(t *testing.T) {
+	type values = map[string]float64
+	idle := values{"seconds": 1e-4, "waves": 4, "busiest_pct": 40, "coalescing_pct": 100, "conflict_pct": 0, "local_pct": 0, "atomic_hot_pct": 0, "atomic_share": 0, "math_pct": 20, "dram_pct": 30, "xu_pct": 10}
+	with := func(more values) values {
+		all := maps.Clone(idle)
+		maps.Copy(all, more)
+		return all
+	}
+	for _, test := range []struct {
+		id    string
+		facts values
+		gain  float64
+		stops []values
+	}{
+		{"measurement-invalid", values{"sm_pct": 20, "dram_pct": 120}, 1, []values{{"dram_pct": 100}}},
+		{
+			"instruction-cache", with(values{"stall_no_instruction": 48, "stall_branch_resolving": 4, "instruction_fills": 1e6}), 2,
+			[]values{{"stall_no_instruction": 11}, {"seconds": 5e-6}, {"waves": 0.1}, {"math_pct": 85}},
+		},
+		{
+			"register-occupancy", with(values{"theoretical_pct": 25, "limited_by_registers": 1, "limited_by_shared": 0, "issue_pct": 30, "memory_stalls": 60, "registers": 168}), 90.0 / 40,
+			[]values{{"theoretical_pct": 75}, {"limited_by_registers": 0}, {"limited_by_shared": 1}, {"issue_pct": 80}, {"busiest_pct": 85}, {"memory_stalls": 10, "stall_wait": 10, "shared_stalls": 10}, {"waves": 0.5}, {"specialised": 1}},
+		},
+		{
+			"shared-occupancy", with(values{"theoretical_pct": 25, "limited_by_shared": 1, "issue_pct": 30, "memory_stalls": 60, "shared_static": 1, "shared_dynamic": 1e5}), 90.0 / 40,
+			[]values{{"theoretical_pct": 75}, {"limited_by_shared": 0}, {"issue_pct": 80}, {"busiest_pct": 85}, {"memory_stalls": 1, "stall_wait": 1, "shared_stalls": 1, "stall_barrier": 1}, {"specialised": 1}, {"uses_cp_async": 1, "tensor_pct": 50}},
+		},
+		{
+			"block-occupancy", with(values{"theoretical_pct": 50, "limited_by_registers": 0, "limited_by_shared": 0, "issue_pct": 30, "memory_stalls": 60, "block": 32}), 2,
+			[]values{{"theoretical_pct": 75}, {"limited_by_registers": 1}, {"limited_by_shared": 1}, {"memory_stalls": 1, "stall_wait": 1}},
+		},
+		{
+			"tensor-underfed", with(values{"tensor_pct": 45, "memory_stalls": 30, "stall_barrier": 10, "stall_gmma": 0, "shared_stalls": 10, "flops_tensor": 9, "flops": 10}), 2,
+			[]values{{"tensor_pct": 70}, {"tensor_pct": 2}, {"memory_stalls": 5}, {"flops_tensor": 2}},
+		},
+		{"wgmma-serialised", with(values{"stall_gmma": 40, "tensor_pct": 45, "uses_wgmma": 1}), 2, []values{{"stall_gmma": 20}, {"tensor_pct": 70}, {"uses_wgmma": 0}}},
+		{"mio-throttle", with(values{"stall_mio_throttle": 52, "shared_pct": 10}), 2, []values{{"stall_mio_throttle": 20}, {"conflict_pct": 20}, {"busiest_pct": 85}, {"xu_pct": 70}}},
+		{"lg-throttle", with(values{"stall_lg_throttle": 52}), 2, []values{{"stall_lg_throttle": 20}, {"local_pct": 8}, {"coalescing_pct": 30, "load_requests": 1e6, "store_requests": 0}, {"dram_pct": 80}}},
+		{"short-scoreboard", with(values{"stall_short_scoreboard": 52}), 2, []values{{"stall_short_scoreboard": 20}, {"conflict_pct": 20}, {"busiest_pct": 85}, {"atomic_hot_pct": 30}}},
+		{"fixed-latency", with(values{"stall_wait": 52, "issue_pct": 50, "eligible_warps": 1}), 2, []values{{"stall_wait": 20}, {"issue_pct": 95}, {"busiest_pct": 85}}},
+		{"store-drain", with(values{"stall_drain": 52}), 2, []values{{"stall_drain": 20}, {"dram_pct": 80}, {"atomic_hot_pct": 30}}},
+		{"constant-miss", with(values{"stall_imc_miss": 52, "constant_hit_pct": 50}), 2, []values{{"stall_imc_miss": 5}, {"seconds": 1e-6}}},
+		{"cluster-overhead", with(values{"cluster": 4, "stall_barrier": 26, "stall_membar": 26}), 2, []values{{"cluster": 0}, {"stall_barrier": 1, "stall_membar": 1}}},
+		{
+			"atomics-contention", with(values{"shared_atomics": 5, "instructions": 100, "shared_stalls": 50, "memory_stalls": 5, "l2_pct": 10}), 3,
+			[]values{{"shared_atomics": 1}, {"shared_stalls": 10, "memory_stalls": 10}, {"math_pct": 70}},
+		},
+		{"l1-bound", with(values{"l1_pct": 76, "lsu_pct": 20, "fma_pct": 10}), 84.0 / 76, []values{{"l1_pct": 60}, {"conflict_pct": 30}, {"local_pct": 9}}},
+		{"fma-bound", with(values{"fma_pct": 80, "alu_pct": 10, "sm_pct": 80, "active_threads": 32}), 90.0 / 80, []values{{"fma_pct": 60}, {"sm_pct": 50}, {"active_threads": 9}}},
+		{"wrong-target", values{"debug": 1}, 10, []values{{"debug": 0}}},
+		{"at-roof", values{"roof_pct": 95}, 1, []values{{"roof_pct": 80}, {"roof_pct": 120}}},
+	} {
+		find := func(f values) *Finding {
+			for _, x := range Builtin().Judge(facts0(f)).Findings {
+				if x.ID == test.id {
+					return &x
+				}
+			}
+			return nil
+		}
+		found := find(test.facts)
+		switch {
+		case found == nil:
+			t.Errorf("%s does not hold", test.id)
+		case found.Bound < test.gain*0.97 || found.Bound > test.gain*1.05:
+			t.Errorf("%s: bound %v, expected %v", test.id, found.Bound, test.gain)
+		}
+		for _, change := range test.stops {
+			other := maps.Clone(test.facts)
+			maps.Copy(other, change)
+			if find(other) != nil {
+				t.Errorf("%s holds with %v", test.id, change)
+			}
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package advice
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl/internal/unit"
+)
+
+// Finding is a bottleneck that the facts show.
+type Finding struct {
+	ID         string   `json:"id"`
+	Title      string   `json:"title"`
+	Evidence   string   `json:"evidence"`
+	Rests      []Source `json:"rests_on"`          // which evidence
+	Bound      float64  `json:"bound,omitempty"`   // the speed-up is at most this; 0: not known
+	Headroom   float64  `json:"headroom"`          // share of the time that this would save, at most
+	Confidence float64  `json:"confidence"`        //
+	Score      float64  `json:"score"`             // headroom × confidence
+	First      string   `json:"first"`             // what to do
+	Deeper     []string `json:"deeper,omitempty"`  //
+	Next       string   `json:"next,omitempty"`    // the exact next step
+	Also       []string `json:"also,omitempty"`    // rules of thumb that agree
+	Settled    bool     `json:"settled,omitempty"` // nothing is left to gain here
+	Own        bool     `json:"own,omitempty"`     // an entry of the user
+	Row        int      `json:"row,omitempty"`     // in the catalogue
+	Static     bool     `json:"static,omitempty"`  // by the weaker evidence, without ncu
+}
+
+// Remark is a rule of thumb that the facts break without any sign that it costs time.
+type Remark struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// Excepted is an entry whose conditions hold, and that does not apply.
+type Excepted struct {
+	ID  string `json:"id"`
+	Why string `json:"why"`
+}
+
+// Unseen is an entry that could not be judged.
+type Unseen struct {
+	ID      string   `json:"id"`
+	Missing []string `json:"missing"`
+}
+
+// Advice is all that the catalogue has to say.
+type Advice struct {
+	Findings []Finding  `json:"findings"`
+	Remarks  []Remark   `json:"remarks,omitempty"`
+	Excepted []Excepted `json:"excepted,omitempty"`
+	Unseen   []Unseen   `json:"unseen,omitempty"`
+}
+
+// unknownHeadroom stands for a gain that nobody can bound, where findings are ordered.
+const unknownHeadroom = 0.3
+
+// mostBound caps bounds: nobody is helped by a promise of thousands.
+const mostBound = 100
+
+// worth is the least headroom of a finding; what promises less is not said, unless it settles the matter.
+const worth = 0.02
+
+// Judge returns what the catalogue says of the facts, the most promising first.
+func (c *Catalogue) Judge(f Facts) *Advice {
+	a := &Advice{}
+	for _, e := range c.entries {
+		found, ok := e.judge(f, a)
+		if !ok {
+			continue
+		}
+		if e.Stops {
+			return &Advice{Findings: []Finding{found}}
+		}
+		a.add(found)
+	}
+	a.Unseen = slices.DeleteFunc(a.Unseen, func(u Unseen) bool { return a.Has(u.ID) })
+	slices.SortStableFunc(a.Findings, func(x, y Finding) int {
+		return cmp.Or(cmp.Compare(truth(y.Settled), truth(x.Settled)), cmp.Compare(y.Score, x.Score))
+	})
+	if len(a.Findings) > 0 && a.Findings[0].Settled {
+		for _, other := range a.Findings[1:] {
+			a.Remarks = append(a.Remarks, Remark{other.ID, other.Title + ": " + other.Evidence})
+		}
+		a.Findings = a.Findings[:1]
+	}
+	c.remark(f, a)
+	return a
+}
+
+// add keeps the better of two faces of one finding.
+func (a *Advice) add(found Finding) {
+	for i, other := range a.Findings {
+		if other.ID == found.ID {
+			if found.Score > other.Score {
+				a.Findings[i] = found
+			}
+			return
+		}
+	}
+	a.Findings = append(a.Findings, found)
+}
+
+// unseen keeps the face of an entry that lacks least.
+func (a *Advice) unseen(u Unseen) {
+	for i, other := range a.Unseen {
+		if other.ID == u.ID {
+			if len(u.Missing) < len(other.Missing) {
+				a.Unseen[i] = u
+			}
+			return
+		}
+	}
+	a.Unseen = append(a.Unseen, u)
+}
+
+// Has reports whether there is a finding with an id.
+func (a *Advice) Has(id string) bool {
+	return slices.ContainsFunc(a.Findings, func(x Finding) bool { return x.ID == id })
+}
+
+func (e compiled) judge(f Facts, a *Advice) (Finding, bool) {
+	found := Finding{
+		ID: e.ID, Title: e.Title, Confidence: e.Confidence, First: e.First, Deeper: e.Deeper, Next: e.Next, Settled: e.Settled, Own: e.Row == 0, Row: e.Row,
+	}
+	conditions, gain, evidence := e.when, e.gain, e.Evidence
+	holds, missing := all(conditions, f)
+	if !holds && missing != nil && e.Less != nil {
+		conditions, gain, evidence = e.less, e.lessGain, e.Less.Evidence
+		found.Confidence, found.Static = e.Less.Confidence, true
+		holds, missing = all(conditions, f)
+	}
+	if !holds {
+		if missing != nil {
+			a.unseen(Unseen{e.ID, missing})
+		}
+		return found, false
+	}
+	for i, x := range e.unless {
+		if is, _ := x.holds(f); is {
+			a.Excepted = append(a.Excepted, Excepted{e.ID, e.Unless[i].Why})
+			return found, false
+		}
+	}
+	found.Rests = sources(conditions, f)
+	found.Evidence = Fill(evidence, f)
+	found.Headroom = unknownHeadroom
+	if gain != nil {
+		if v, absent := gain.value(f); absent == nil && !math.IsNaN(v) {
+			found.Bound = math.Min(math.Max(v, 1), mostBound)
+			found.Headroom = 1 - 1/found.Bound
+		}
+	}
+	if e.Settled || e.Stops {
+		found.Bound, found.Headroom = 1, 0
+	}
+	found.Score = found.Headroom * found.Confidence
+	return found, e.Settled || e.Stops || found.Headroom >= worth
+}
+
+// Fill writes facts into a sentence. One that is not known is "?".
+func Fill(sentence string, f Facts) string {
+	return placeholder.ReplaceAllStringFunc(sentence, func(m string) string {
+		fact, known := f[strings.Trim(m, "{}")]
+		if !known {
+			return "?"
+		}
+		return Shown(fact.Value, fact.Unit)
+	})
+}
+
+// Shown writes a number with its unit, as sentences have it.
+func Shown(v float64, of string) string {
+	switch of {
+	case "%":
+		return strconv.FormatFloat(v, 'f', digits(v), 64) + "%"
+	case "s":
+		return unit.Duration(v)
+	case "Hz":
+		return unit.GHz(v / 1e9)
+	case "B/s":
+		return unit.Bandwidth(v / 1e9)
+	case "B":
+		return unit.Bytes(int64(math.Round(v)))
+	case "×":
+		return strconv.FormatFloat(v, 'f', digits(v), 64) + "×"
+	}
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return unit.Count(int(v))
+	}
+	return strconv.FormatFloat(v, 'f', digits(v), 64)
+}
+
+func digits(v float64) int {
+	switch {
+	case v == 0:
+		return 0
+	case math.Abs(v) >= 20:
+		return 0
+	case math.Abs(v) >= 0.95:
+		return 1
+	}
+	return 2
+}
+
+// Gain writes an upper bound: "at most 2.3× faster".
+func (x Finding) Gain() string {
+	switch {
+	case x.Settled:
+		return "nothing to gain here"
+	case x.Bound == 0:
+		return "gain not known"
+	}
+	if x.Bound < 1.2 {
+		return "at most " + strconv.FormatFloat(100*x.Headroom, 'f', 0, 64) + "% faster"
+	}
+	return "at most " + strconv.FormatFloat(x.Bound, 'f', digits(x.Bound), 64) + "× faster"
+}

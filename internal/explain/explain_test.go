@@ -1,0 +1,292 @@
+package explain
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pawl/internal/diag"
+	"pawl/internal/report/render"
+	"pawl/internal/sheet"
+)
+
+// unpack writes a packed file of package profile into a folder, as far as its lines are wanted.
+func unpack(t *testing.T, folder, packed, name string, keep func(line string) bool) string {
+	t.Helper()
+	return unpackFrom(t, "../profile/testdata/", folder, packed, name, keep)
+}
+
+func unpackFrom(t *testing.T, from, folder, packed, name string, keep func(line string) bool) string {
+	t.Helper()
+	raw, err := os.ReadFile(from + packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err = io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(string(raw)) {
+		if keep == nil || keep(line) {
+			kept.WriteString(line)
+		}
+	}
+	file := filepath.Join(folder, name)
+	if err := os.WriteFile(file, []byte(kept.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// only keeps the launches of one kernel.
+func only(kernel string) func(string) bool {
+	return func(line string) bool {
+		return strings.HasPrefix(line, `"ID"`) || strings.HasPrefix(line, `"",`) || strings.Contains(line, `,"`+kernel+`(`)
+	}
+}
+
+func text(t *testing.T, a *Answer, verbose bool) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := render.Text(&b, a.View(verbose), render.TextOptions{Verbose: verbose}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestFile(t *testing.T) {
+	folder := t.TempDir()
+	file := unpack(t, folder, "h200_planted_curated.csv.gz", "all.csv", nil)
+	code := unpack(t, folder, "h200_planted.sass.gz", "all.sass", nil)
+	a, err := File(t.Context(), file, Options{Tool: "1.0", SASS: code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Kernels) != 26 || a.Device != "NVIDIA H200" || a.Kernels[0].Name != "load_bad" || a.Kernels[0].Profile.Repeats != 3 {
+		t.Fatalf("%d kernels on %s", len(a.Kernels), a.Device)
+	}
+	for _, k := range a.Kernels {
+		if (k.Mix == nil) != (k.Name == "icache") { // whose code is not in the file
+			t.Errorf("%s: code %v", k.Name, k.Mix)
+		}
+	}
+	shown := text(t, a, false)
+	for _, want := range []string{
+		"pawl 1.0 · " + file + " · NVIDIA H200 · 26 kernels, 78 launches\n", "load_bad <<<262144, 256>>>    459 µs    21%", "uncoalesced-loads: at most 4.3× faster", "at-roof: nothing to gain here",
+		"lat <<<2112, 256, 102400>>>", "nothing stands out", "--kernel NAME",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in\n%s", want, shown)
+		}
+	}
+	if all := text(t, a, true); strings.Count(all, "\n  1 ") < 20 || !strings.Contains(all, "nothing shows that it costs time here") || !strings.Contains(all, "then: ") {
+		t.Errorf("not everything is there:\n%s", all)
+	}
+	raw, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		Schema  int
+		Kernels []struct {
+			Name   string
+			Advice struct{ Findings []struct{ ID string } }
+		}
+	}
+	if err := json.Unmarshal(raw, &back); err != nil || back.Schema != 1 || back.Kernels[0].Advice.Findings[0].ID != "uncoalesced-loads" {
+		t.Errorf("%v, %+v", err, back)
+	}
+	if picture, err := a.Sheet().SVG(sheet.Light); err != nil || !strings.Contains(picture, "sum_rows") { // it takes longest
+		t.Errorf("%v: %.300s", err, picture)
+	}
+}
+
+func TestOneKernel(t *testing.T) {
+	file := unpack(t, t.TempDir(), "h200_planted_curated.csv.gz", "all.csv", nil)
+	a, err := File(t.Context(), file, Options{Tool: "1.0", Kernel: "copy*_ok"})
+	if err != nil || len(a.Kernels) != 2 {
+		t.Fatalf("%v, %+v", err, a)
+	}
+	_, err = File(t.Context(), file, Options{Kernel: "copy5_ok"})
+	if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "no kernel is called copy5_ok") || !strings.Contains(p[0].Hint, "copy4_ok") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	folder := t.TempDir()
+	code := unpack(t, folder, "h200_planted.sass.gz", "all.sass", nil)
+	before := unpack(t, folder, "h200_planted_curated.csv.gz", "before.csv", only("spill_ok"))
+	after := unpack(t, folder, "h200_planted_curated.csv.gz", "after.csv", only("spill_bad"))
+	a, err := Compare(t.Context(), before, after, Options{Tool: "1.0", SASS: code, After: code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := text(t, a, false)
+	for _, want := range []string{"it is slower: registers spill to local memory (", "registers per thread 80 → 32", "LDL 0 → ", "loads of local memory *", " as long under ncu", "do: allow more registers"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in\n%s", want, shown)
+		}
+	}
+	if picture, err := a.Sheet().SVG(sheet.Light); err != nil || !strings.Contains(picture, "before") || !strings.Contains(picture, "80 → 32") {
+		t.Errorf("%v", err)
+	}
+	back, err := Compare(t.Context(), after, before, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown := text(t, back, false); !strings.Contains(shown, "it is faster: no more register-spills") || strings.Contains(shown, "do: ") {
+		t.Error(shown)
+	}
+}
+
+// Kernels are matched by name and size, then by name; the rest is named.
+func TestPairs(t *testing.T) {
+	folder := t.TempDir()
+	all := unpack(t, folder, "h200_planted_curated.csv.gz", "all.csv", nil)
+	some := unpack(t, folder, "h200_planted_curated.csv.gz", "some.csv", func(line string) bool { return only("fma_roof")(line) || only("copy_ok")(line) })
+	a, err := Compare(t.Context(), all, some, Options{})
+	if err != nil || len(a.Diffs) != 3 || len(a.Left) != 23 {
+		t.Fatalf("%v, %d matched, %d left", err, len(a.Diffs), len(a.Left))
+	}
+	for _, d := range a.Diffs {
+		if d.before.Profile.Name() != d.after.Profile.Name() || d.Cause.Finding != nil {
+			t.Errorf("%s with %s: %s", d.before.Profile.Name(), d.after.Profile.Name(), d.Cause.Sentence)
+		}
+	}
+	one, other := unpack(t, folder, "h200_planted_curated.csv.gz", "one.csv", func(line string) bool { return only("lat")(line) }), unpack(t, folder, "h200_planted_curated.csv.gz", "two.csv", func(line string) bool { return only("redun")(line) || only("barr")(line) })
+	_, err = Compare(t.Context(), one, other, Options{})
+	if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "no kernel is in both") || !strings.Contains(p[0].Hint, "the first has lat, the second redun, barr") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("PATH", folder)
+	t.Setenv("PAWL_NCU", "")
+	t.Setenv("PAWL_PYTHON", "")
+	t.Setenv("CUDA_HOME", folder)
+	report := filepath.Join(folder, "k.ncu-rep")
+	if err := os.WriteFile(report, []byte("NVR\x00\x01\x02\x03"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/usr/local/cuda/bin/ncu"); err != nil {
+		_, err := File(t.Context(), report, Options{})
+		if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "there is no ncu here") || !strings.Contains(p[0].Hint, "ncu --import k.ncu-rep") {
+			t.Errorf("%v", err)
+		}
+	}
+	_, err := File(t.Context(), filepath.Join(folder, "none.csv"), Options{})
+	if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "no such file") {
+		t.Errorf("%v", err)
+	}
+	h200 := unpack(t, folder, "h200_planted_curated.csv.gz", "h200.csv", only("copy_ok"))
+	raw, err := os.ReadFile(h200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(folder, "a100.csv")
+	if err := os.WriteFile(other, bytes.ReplaceAll(bytes.ReplaceAll(raw, []byte(`"9.0"`), []byte(`"8.0"`)), []byte("NVIDIA H200"), []byte("NVIDIA A100")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Compare(t.Context(), h200, other, Options{})
+	if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "different GPUs: NVIDIA H200 and NVIDIA A100") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A report is read by the ncu that is there.
+func TestImport(t *testing.T) {
+	folder := t.TempDir()
+	unpack(t, folder, "h200_planted_curated.csv.gz", "real.csv", only("copy_ok"))
+	report := filepath.Join(folder, "k.ncu-rep")
+	if err := os.WriteFile(report, []byte("NVR\x00\x01\x02\x03"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ncu := filepath.Join(folder, "ncu")
+	write := func(script string) {
+		if err := os.WriteFile(ncu, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PAWL_NCU", ncu)
+	write(`[ "$*" = "--import ` + report + ` --csv --page raw --print-units base" ] && cat ` + folder + `/real.csv`)
+	a, err := File(t.Context(), report, Options{})
+	if err != nil || len(a.Kernels) != 1 {
+		t.Errorf("%v, %+v", err, a)
+	}
+	write("echo '==ERROR== Failed to open the report'; exit 1")
+	_, err = File(t.Context(), report, Options{})
+	if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "ncu --import: exit status 1: ==ERROR== Failed to open the report") {
+		t.Errorf("%v", err)
+	}
+}
+
+// NVIDIA's package for Python says the same of a report as ncu does.
+func TestImportByPython(t *testing.T) {
+	if _, err := os.Stat("/usr/local/cuda/bin/ncu"); err == nil {
+		t.Skip("ncu is here, and comes first")
+	}
+	python := cmp.Or(os.Getenv("PAWL_PYTHON"), "python3")
+	if err := exec.Command(python, "-c", "import ncu_report").Run(); err != nil {
+		t.Skip("no package ncu-report for " + python)
+	}
+	folder := t.TempDir()
+	t.Setenv("PAWL_NCU", filepath.Join(folder, "none"))
+	report := unpackFrom(t, "testdata/", folder, "h200_two.ncu-rep.gz", "k.ncu-rep", nil)
+	written := unpackFrom(t, "testdata/", folder, "h200_two.csv.gz", "k.csv", nil)
+	a, err := File(t.Context(), report, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := File(t.Context(), written, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Kernels) != 2 || len(b.Kernels) != 2 {
+		t.Fatalf("%d and %d kernels", len(a.Kernels), len(b.Kernels))
+	}
+	for i, k := range a.Kernels {
+		other := b.Kernels[i]
+		if k.Name != other.Name || k.Profile.Grid != other.Profile.Grid || k.Profile.CC != 90 || len(k.Profile.Metrics) != len(other.Profile.Metrics) || len(k.Advice.Findings) != len(other.Advice.Findings) {
+			t.Errorf("%s with %d metrics, %s with %d", k.label(), len(k.Profile.Metrics), other.label(), len(other.Profile.Metrics))
+		}
+		for m, v := range k.Profile.Metrics {
+			if w := other.Profile.Metrics[m]; w.Unit != v.Unit || math.Abs(v.Number-w.Number) > 0.01*math.Abs(w.Number)+0.01 {
+				t.Errorf("%s: %s is %v and %v", k.Name, m, v, w)
+			}
+		}
+	}
+	if err := os.WriteFile(report, []byte("NVR\x00\x10\x00\x00\x00broken"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = File(t.Context(), report, Options{})
+	if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "ncu-report: exit status 1: there is no kernel in it, or it is broken") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestBase(t *testing.T) {
+	for kernel, want := range map[string]string{
+		"saxpy": "saxpy", "copy_ok(float *, const float *, int)": "copy_ok", "void gemm<float, (int)4>(T1 *, int)": "gemm<float, (int)4>",
+		"void ns::k<ns::A<int, 3>, false>(T1)": "ns::k<ns::A<int, 3>, false>", "(anonymous namespace)::k(int)": "(anonymous namespace)::k", "": "",
+	} {
+		if got := base(kernel); got != want {
+			t.Errorf("%s: %q, expected %q", kernel, got, want)
+		}
+	}
+}
