@@ -114,7 +114,8 @@ script: build ## scripts that drive the shipped binary
 	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 5m -parallel $(PARALLEL) ./test/script/...)
 
 system: build ## faults, sandbox and workers of the shipped binary
-	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -p 1 -timeout 25m -parallel $(PARALLEL) ./test/system/... ./test/conformance/... ./test/soak/...)
+	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -p 1 -timeout 25m -parallel $(PARALLEL) ./test/system/... ./test/conformance/... ./test/soak/... && \
+		PAWL_TOOLKITS="$$(tools/cuda)" $(TEST) -timeout 10m ./test/plants)
 
 selftest: SHORT =
 selftest: build ## all of the corpus of cheats and honest kernels, of which the tests leave some out

@@ -1,0 +1,241 @@
+package plants
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pawl/internal/native/cuda/cubin"
+	"pawl/internal/native/cuda/cubin/cubintest"
+)
+
+// operations are those of sm_90 that the facts are about, by the nine bits of an instruction that are
+// the same for all kinds of operands.
+var operations = map[uint64]string{
+	0x023: "FFMA", 0x028: "DMUL", 0x029: "DADD", 0x02b: "DFMA", 0x03b: "LDSM", 0x03c: "HMMA", 0x108: "MUFU", 0x110: "F2F", 0x11d: "BAR",
+	0x181: "LDG", 0x183: "LDL", 0x184: "LDS", 0x186: "STG", 0x187: "STL", 0x188: "STS", 0x18c: "ATOMS", 0x18e: "RED", 0x1a6: "RED", 0x1ae: "LDGSTS",
+}
+
+// facts are what the compiler must have left of each plant, and of each fix: NAME≥COUNT, NAME≤COUNT
+// or NAME=COUNT of operations (LDG.128 are those of 16 bytes), registers, and bytes of stack and code.
+var facts = map[string]string{
+	"transpose_read":              "LDG=1 LDG.128=0",
+	"row_per_thread":              "LDG≥4 LDG.128=0",
+	"row_per_thread_fixed":        "LDG.128≥4",
+	"expand_rows":                 "STG≥4 STG.128=0",
+	"expand_rows_fixed":           "STG=1 STG.128=1",
+	"transpose_unpadded":          "LDS≥4 LDS.128=0",
+	"delay_lines":                 "LDS≥2 LDS.128=0",
+	"capped_registers":            "LDL≥20 STL≥20 registers≤32",
+	"capped_registers_fixed":      "LDL=0 STL=0 registers≥37",
+	"too_many_live":               "LDL≥100 STL≥100 registers=255",
+	"too_many_live_fixed":         "LDL=0 STL=0",
+	"private_histogram":           "LDL≥4 STL≥4 stack≥64",
+	"private_histogram_fixed":     "LDL=0 STL=0 LDS≥4",
+	"register_coefficients":       "registers≥129 LDL=0 FFMA≥128",
+	"register_coefficients_fixed": "registers≤40 LDL=0 LDS.128≥32 FFMA≥128",
+	"cold_path":                   "registers≥129 LDL=0",
+	"cold_path_fixed":             "registers≤32 stack≥800",
+	"oversized_buffer":            "registers≤32",
+	"whole_history":               "registers≤32",
+	"whole_history_fixed":         "registers≤32",
+	"hard_coded_grid":             "LDG.128≥1 STG.128≥1",
+	"large_blocks":                "registers≥33",
+	"density_tiles":               "registers≥33",
+	"growing_ranges":              "registers≤32",
+	"position_table":              "LDG.128≥1 MUFU=0",
+	"position_table_fixed":        "LDG=0 MUFU=0",
+	"stored_mask":                 "LDG.128≥4",
+	"stored_mask_fixed":           "LDG.128≥1",
+	"table_per_query":             "LDG.128≥4",
+	"state_in_memory":             "LDG.128=1 STG.128=1 FFMA=4",
+	"state_in_memory_fixed":       "LDG=1 STG=1",
+	"two_pass_variance":           "LDG.128≥2 registers≤32",
+	"two_pass_variance_fixed":     "LDG.128≥1 registers≤32",
+	"matrix_per_vector":           "LDG.128≥8",
+	"one_load_at_a_time":          "LDG=1 LDG.128=0",
+	"one_load_at_a_time_fixed":    "LDG.128≥4",
+	"embedding_bag":               "LDG=2",
+	"embedding_bag_fixed":         "LDG≥9",
+	"barrier_tree":                "BAR≥4",
+	"barrier_tree_fixed":          "BAR=0",
+	"one_thread_works":            "BAR=2",
+	"one_thread_works_fixed":      "BAR=1",
+	"kind_by_lane":                "BAR=0",
+	"one_total":                   "RED=1 BAR=0",
+	"one_total_fixed":             "RED=1 BAR≥1",
+	"rare_bins":                   "RED≥4 ATOMS=0",
+	"rare_bins_fixed":             "RED=1 ATOMS≥4",
+	"double_literals":             "DFMA≥4 F2F≥8",
+	"double_literals_fixed":       "F2F=0",
+	"double_state":                "DFMA≥16 FFMA=0",
+	"double_state_fixed":          "F2F=0 FFMA≥16",
+	"harmonics":                   "MUFU≥48",
+	"harmonics_fixed":             "MUFU≤4",
+	"powers_by_logs":              "MUFU≥32",
+	"powers_by_logs_fixed":        "MUFU=0",
+	"linear_layer":                "FFMA≥1024 LDG.128≥4",
+	"linear_layer_fixed":          "HMMA≥32 LDGSTS≥4 LDSM≥8 FFMA=0",
+	"attention_scores":            "FFMA≥1024 LDG.128≥4",
+	"attention_scores_fixed":      "HMMA≥32 LDGSTS≥4 LDSM≥8 FFMA=0",
+	"unrolled_parts":              "code≥500000",
+	"unrolled_parts_fixed":        "code≤16384",
+	"interpreter":                 "code≥500000",
+	"interpreter_fixed":           "code≤16384",
+	"polynomial":                  "FFMA≥64",
+	"polynomial_fixed":            "FFMA≥64",
+	"healthy_triad":               "LDG.128=4 STG.128=2",
+	"healthy_gelu":                "LDG.128=2 MUFU=16",
+}
+
+// usual holds for every kernel that has no fact about the same: nobody has what was planted elsewhere.
+const usual = "LDL=0 STL=0 DFMA=0 DMUL=0 DADD=0 HMMA=0 code≤32768"
+
+// The compiler has not removed what was planted, and has not put in what was not.
+func TestStatic(t *testing.T) {
+	s := load(t)
+	sources := map[string][]string{} // entries
+	for _, k := range s.Kernels {
+		for _, l := range k.Launches {
+			if !slices.Contains(sources[k.Source], l.Entry) {
+				sources[k.Source] = append(sources[k.Source], l.Entry)
+			}
+		}
+	}
+	toolkits := cubintest.Toolkits(t)
+	if testing.Short() {
+		toolkits = toolkits[len(toolkits)-1:]
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused := maps.Clone(facts)
+	for _, toolkit := range toolkits {
+		for _, source := range slices.Sorted(maps.Keys(sources)) {
+			for _, entry := range sources[source] {
+				delete(unused, entry)
+			}
+			t.Run(toolkit.Name+"/"+source, func(t *testing.T) {
+				if testing.Short() && source == "instruction_cache.cu" {
+					t.Skip("long: run by make long; 10 s of compiling")
+				}
+				text, err := os.ReadFile(source)
+				if err != nil {
+					t.Fatal(err)
+				}
+				image := toolkit.Compile(t, "sm_90", string(text), "-I"+here, "-I"+filepath.Join(toolkit.Folder, "../include"),
+					"-I"+filepath.Join(toolkit.Folder, "../../cuda_runtime/include"))
+				for _, entry := range sources[source] {
+					checkFacts(t, image, entry)
+				}
+			})
+		}
+	}
+	for entry := range unused {
+		t.Errorf("there are facts about %s, which no kernel launches", entry)
+	}
+}
+
+func checkFacts(t *testing.T, image []byte, entry string) {
+	t.Helper()
+	found, err := count(image, entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := strings.Fields(facts[entry])
+	for _, fact := range slices.Concat(own, strings.Fields(usual)) {
+		at := strings.IndexAny(fact, "≥≤=")
+		name, relation := fact[:at], fact[at:]
+		if slices.Contains(strings.Fields(usual), fact) && slices.ContainsFunc(own, func(f string) bool { return f != fact && f[:strings.IndexAny(f, "≥≤=")] == name }) {
+			continue // its own fact says otherwise
+		}
+		if planted(entry, name) {
+			continue
+		}
+		digits := strings.TrimLeft(relation, "≥≤=")
+		want, err := strconv.Atoi(digits)
+		if err != nil {
+			t.Fatalf("%s: %s: %v", entry, fact, err)
+		}
+		holds := map[string]bool{"≥": found[name] >= want, "≤": found[name] <= want, "=": found[name] == want}[strings.TrimSuffix(relation, digits)]
+		if !holds {
+			t.Errorf("%s: expected %s, found %d (%v)", entry, fact, found[name], found)
+		}
+	}
+}
+
+// planted reports whether a kernel has an operation that others must not have, without a fact of its own.
+func planted(entry, name string) bool {
+	switch entry {
+	case "double_literals", "double_state":
+		return name == "DMUL" || name == "DADD"
+	case "cold_path_fixed":
+		return name == "LDL" || name == "STL"
+	}
+	return false
+}
+
+// count returns how many instructions of each operation a kernel has, and what it needs.
+func count(image []byte, entry string) (map[string]int, error) {
+	file, err := cubin.Open(image)
+	if err != nil {
+		return nil, err
+	}
+	text := file.Section(".text." + entry)
+	if text == nil {
+		return nil, fmt.Errorf("no kernel %s", entry)
+	}
+	code, err := text.Data()
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]int{"code": len(code)}
+	for ; len(code) >= 16; code = code[16:] {
+		low, high := binary.LittleEndian.Uint64(code), binary.LittleEndian.Uint64(code[8:])
+		name, known := operations[low&0x1ff]
+		if !known {
+			continue
+		}
+		found[name]++
+		if size := high >> 9 & 7; size == 6 && slices.Contains([]string{"LDG", "STG", "LDS", "STS"}, name) {
+			found[name+".128"]++
+		}
+	}
+	symbols, err := file.Symbols()
+	if err != nil {
+		return nil, err
+	}
+	info := file.Section(".nv.info")
+	if info == nil {
+		return nil, fmt.Errorf("nothing about the kernels")
+	}
+	data, err := info.Data()
+	if err != nil {
+		return nil, err
+	}
+	attributes, _ := cubin.Attributes(data)
+	for _, a := range attributes {
+		if len(a.Value) < 8 || a.Code != cubin.AttributeRegisters && a.Code != cubin.AttributeFrameSize {
+			continue
+		}
+		// debug/elf leaves out the first symbol, which has no name.
+		if i := int(binary.LittleEndian.Uint32(a.Value)) - 1; i < 0 || i >= len(symbols) || symbols[i].Name != entry {
+			continue
+		}
+		value := int(binary.LittleEndian.Uint32(a.Value[4:]))
+		if a.Code == cubin.AttributeRegisters {
+			found["registers"] = value
+		} else {
+			found["stack"] = cmp.Or(value, found["stack"])
+		}
+	}
+	return found, nil
+}
