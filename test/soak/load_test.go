@@ -97,7 +97,7 @@ func TestNobodyHonestIsAccusedUnderLoad(t *testing.T) {
 	env := append(os.Environ(), "PAWL_LOCK_DIR="+t.TempDir(), "XDG_CACHE_HOME="+t.TempDir(), "NO_COLOR=1")
 	dir, rows := honest(t, env), 0
 	// What only two versions beside each other can show, or three, and answers; and times.
-	check := []string{"check", "--base", "HEAD~1", "--budget", "100ms", "--json", "*/n4k", "*/n200k"}
+	check := []string{"check", "--base", "HEAD~1", "--budget", "100ms", "--json", "*/n256", "*/n4k", "*/n200k"}
 	bench := []string{"bench", "--budget", "50ms", "--json"}
 	kinds := [][]string{check, append(slices.Clone(check), "--cache", "hot"), bench, append(slices.Clone(bench), "--cache", "hot"), bench}
 	busy(t)
