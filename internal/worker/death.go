@@ -63,29 +63,36 @@ func causeOfDeath(state *os.ProcessState, text string, buffers []wire.Range) (*r
 
 // What to do about a crash whose address says nothing, and how to find the line of one.
 const (
-	foreignMemory = "it used memory outside of its arguments: compare its indices with the shapes in pawl.yaml, and look for large arrays on the stack"
+	foreignMemory = "it used memory outside of its arguments: compare its indices with the shapes in pawl.yaml" + onTheStack
+	onTheStack    = ", and look for large arrays on the stack"
 	findLine      = "; a program of your own that calls it, built with -g -fsanitize=address, shows the line"
 )
 
 // nearBuffer names the argument a faulting address lies close to, and what to do about it; "" when it is
-// close to none.
+// close to none. A thread's stack may be mapped beside an argument: far from one, it is named as well.
 func nearBuffer(address uint64, buffers []wire.Range) string {
-	const near = 16 << 20
-	const indices = ": compare the kernel's indices with its shape in pawl.yaml"
+	const near, far = 16 << 20, 64 << 10
 	if address < 4096 {
 		return "a null pointer was used"
 	}
-	best, hint := uint64(near), ""
+	best, where := uint64(near), ""
 	for _, b := range buffers {
 		end := b.Start + b.Bytes
 		switch {
 		case address >= b.Start && address < end:
 			return "inside of argument " + b.Name
 		case address >= end && address-end < best:
-			best, hint = address-end, fmt.Sprintf("%d bytes past the end of argument %s", address-end, b.Name)+indices+findLine
+			best, where = address-end, fmt.Sprintf("%d bytes past the end of argument %s", address-end, b.Name)
 		case address < b.Start && b.Start-address < best:
-			best, hint = b.Start-address, fmt.Sprintf("%d bytes before the start of argument %s", b.Start-address, b.Name)+indices+findLine
+			best, where = b.Start-address, fmt.Sprintf("%d bytes before the start of argument %s", b.Start-address, b.Name)
 		}
 	}
-	return hint
+	if where == "" {
+		return ""
+	}
+	where += ": compare the kernel's indices with its shape in pawl.yaml"
+	if best >= far {
+		where += onTheStack
+	}
+	return where + findLine
 }

@@ -218,13 +218,15 @@ func TestUsage(t *testing.T) {
 
 func TestNearBuffer(t *testing.T) {
 	buffers := []wire.Range{{Name: "a", Start: 0x10000, Bytes: 0x100}, {Name: "b", Start: 0x20000, Bytes: 0x100}}
-	const remedy = ": compare the kernel's indices with its shape in pawl.yaml" + findLine
+	const indices = ": compare the kernel's indices with its shape in pawl.yaml"
+	const remedy = indices + findLine
 	for address, want := range map[uint64]string{
 		0x8:        "a null pointer was used",
 		0x10110:    "16 bytes past the end of argument a" + remedy,
 		0x1fff0:    "16 bytes before the start of argument b" + remedy,
 		0x20000:    "inside of argument b",
 		0x20100:    "0 bytes past the end of argument b" + remedy,
+		0x30100:    "65536 bytes past the end of argument b" + indices + onTheStack + findLine,
 		0xffff0000: "",
 	} {
 		if got := nearBuffer(address, buffers); got != want {
