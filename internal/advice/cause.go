@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pawl/internal/profile"
+	"pawl/internal/unit"
 )
 
 // Cause says why one version of a kernel is slower than the other.
@@ -29,7 +30,7 @@ type Pair struct {
 }
 
 func (p Pair) String() string {
-	return p.Name + " " + strings.TrimSuffix(Shown(p.Before, p.Unit), suffix(p)) + " → " + Shown(p.After, p.Unit)
+	return p.Name + " " + strings.TrimSuffix(unit.Quantity(p.Before, p.Unit), suffix(p)) + " → " + unit.Quantity(p.After, p.Unit)
 }
 
 // suffix is the unit, where both sides share it and one is enough.

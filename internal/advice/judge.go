@@ -169,42 +169,8 @@ func Fill(sentence string, f Facts) string {
 		if !known {
 			return "?"
 		}
-		return Shown(fact.Value, fact.Unit)
+		return unit.Quantity(fact.Value, fact.Unit)
 	})
-}
-
-// Shown writes a number with its unit, as sentences have it.
-func Shown(v float64, of string) string {
-	switch of {
-	case "%":
-		return strconv.FormatFloat(v, 'f', digits(v), 64) + "%"
-	case "s":
-		return unit.Duration(v)
-	case "Hz":
-		return unit.GHz(v / 1e9)
-	case "B/s":
-		return unit.Bandwidth(v / 1e9)
-	case "B":
-		return unit.Bytes(int64(math.Round(v)))
-	case "×":
-		return strconv.FormatFloat(v, 'f', digits(v), 64) + "×"
-	}
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return unit.Count(int(v))
-	}
-	return strconv.FormatFloat(v, 'f', digits(v), 64)
-}
-
-func digits(v float64) int {
-	switch {
-	case v == 0:
-		return 0
-	case math.Abs(v) >= 20:
-		return 0
-	case math.Abs(v) >= 0.95:
-		return 1
-	}
-	return 2
 }
 
 // Gain writes an upper bound: "at most 2.3× faster".
@@ -218,5 +184,5 @@ func (x Finding) Gain() string {
 	if x.Bound < 1.2 {
 		return "at most " + strconv.FormatFloat(100*x.Headroom, 'f', 0, 64) + "% faster"
 	}
-	return "at most " + strconv.FormatFloat(x.Bound, 'f', digits(x.Bound), 64) + "× faster"
+	return "at most " + strconv.FormatFloat(x.Bound, 'f', unit.Digits(x.Bound), 64) + "× faster"
 }

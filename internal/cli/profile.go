@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,8 +12,7 @@ import (
 	"pawl/internal/disk"
 	"pawl/internal/explain"
 	"pawl/internal/report"
-	"pawl/internal/report/render"
-	"pawl/internal/sheet"
+	"pawl/internal/result"
 )
 
 const profileHelp = `profile says why kernels take the time they take, from what Nsight Compute wrote:
@@ -40,7 +36,7 @@ Profiles explain; they never decide a verdict. Profiling slows kernels down, flu
 caches and may hold the clock.`
 
 // profileEndings are the file endings a profile can be written as.
-var profileEndings = []string{".json", ".md", ".html", ".csv", ".svg", ".png"}
+var profileEndings = slices.Concat(report.Endings, report.Pictures)
 
 // profileOptions say what is wanted of profiles.
 type profileOptions struct {
@@ -87,8 +83,8 @@ func runProfile(ctx context.Context, e *env, opts *profileOptions, files []strin
 			return usage("-o %s: %q is not a format of profiles (%s)", file, ending, diag.Meant(ending, profileEndings))
 		}
 	}
-	opts.Tool = version
-	var answer *explain.Answer
+	opts.Tool, opts.Command = e.tool(), e.command()
+	var answer *result.Report
 	var err error
 	if opts.diff {
 		answer, err = explain.Compare(ctx, files[0], files[1], opts.Options)
@@ -106,42 +102,17 @@ func runProfile(ctx context.Context, e *env, opts *profileOptions, files []strin
 	if opts.json {
 		return printJSON(e, answer)
 	}
-	return render.Text(e.stdout, answer.View(opts.verbose), render.TextOptions{Style: e.style(), Width: e.width(), Verbose: opts.verbose})
+	return report.Text(e.stdout, answer, report.TextOptions{Style: e.style(), Width: e.width(), Verbose: opts.verbose})
 }
 
 // write writes the answer in the form that the file's ending names.
-func (o *profileOptions) write(file string, answer *explain.Answer) error {
-	var data []byte
-	var err error
-	switch report.Ending(file) {
-	case ".json":
-		data, err = json.MarshalIndent(answer, "", "  ")
-		data = append(data, '\n')
-	case ".md":
-		data = []byte(render.Markdown(answer.View(true)))
-	case ".html":
-		data, err = render.HTML(answer.View(true))
-	case ".csv":
-		data, err = render.CSV(answer.View(true))
-	case ".svg":
-		theme := sheet.Auto
-		if o.dark {
-			theme = sheet.Dark
-		}
-		var text string
-		text, err = answer.Sheet().SVG(theme)
-		data = []byte(text)
-	case ".png":
-		theme := sheet.Light
-		if o.dark {
-			theme = sheet.Dark
-		}
-		var b bytes.Buffer
-		err = answer.Sheet().PNG(&b, theme)
-		data = b.Bytes()
+func (o *profileOptions) write(file string, answer *result.Report) error {
+	if !o.dark || !slices.Contains(report.Pictures, report.Ending(file)) {
+		return report.WriteFile(file, answer)
 	}
+	data, err := report.Picture(answer, report.Ending(file), true)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
+		return err
 	}
 	return disk.Write(file, data)
 }

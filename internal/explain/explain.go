@@ -1,6 +1,7 @@
-// Package explain answers why a kernel takes the time it takes, from files that profilers and
-// disassemblers wrote: what they say, findings by their promise, and how two versions differ. The
-// answer is data for programs, a view for people, and a picture.
+// Package explain answers why a kernel takes the time it takes: findings by their promise, and how two
+// versions differ. Its evidence is files that profilers and disassemblers wrote, or what a lab shows of
+// the kernels of a run: a profile by Nsight Compute, the compiled code, counters of the processor, time
+// and declared work. The answer is part of a Report, and feeds no verdict.
 package explain
 
 import (
@@ -12,73 +13,60 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ianlancetaylor/demangle"
 
 	"pawl/internal/advice"
 	"pawl/internal/diag"
 	"pawl/internal/profile"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/unit"
 )
-
-// Schema is the version of the answer's JSON form.
-const Schema = 1
 
 // Options say what is wanted of the files.
 type Options struct {
-	Tool    string // pawl's version
+	Tool    result.Tool
+	Command []string
 	Kernel  string // a glob over names of kernels, without their arguments; "": all
 	SASS    string // a file with machine code of the kernels; of a diff: of the version before
 	After   string // the same of the version after
 	Catalog *advice.Catalogue
 }
 
-// Answer is what the files say.
-type Answer struct {
-	Schema  int      `json:"schema"`
-	Kind    string   `json:"kind"` // profile, or diff
-	Tool    string   `json:"tool"`
-	Files   []string `json:"files"`
-	Device  string   `json:"device,omitempty"`
-	Kernels []Kernel `json:"kernels,omitempty"`
-	Diffs   []Diff   `json:"diffs,omitempty"`
-	Left    []string `json:"left,omitempty"` // kernels that only one of two files has
+// kernel is one kernel at one size, whatever number of times it was profiled.
+type kernel struct {
+	name    string
+	profile *profile.Profile // medians over its launches
+	mix     *profile.Mix
+	repeats []*profile.Profile
 }
 
-// Kernel is one kernel at one size, whatever number of times it was profiled.
-type Kernel struct {
-	Name    string             `json:"name"`
-	Profile *profile.Profile   `json:"profile"` // medians over its launches
-	Mix     *profile.Mix       `json:"code,omitempty"`
-	Advice  *advice.Advice     `json:"advice"`
-	repeats []*profile.Profile //
-}
+func (k kernel) label() string { return label(k.name, k.profile) }
 
-// Diff is a kernel in two versions.
-type Diff struct {
-	Name   string        `json:"name"`
-	Cause  *advice.Cause `json:"cause"`
-	before Kernel
-	after  Kernel
-}
+// evidence is what the files say of a kernel.
+func (k kernel) evidence() advice.Evidence { return advice.Evidence{Profile: k.profile, Mix: k.mix} }
 
-// File reads one file.
-func File(ctx context.Context, file string, opts Options) (*Answer, error) {
-	a := &Answer{Schema: Schema, Kind: "profile", Tool: opts.Tool, Files: []string{file}}
+// File reads one file. Its report has a row for each kernel.
+func File(ctx context.Context, file string, opts Options) (*result.Report, error) {
+	report := opts.begin(file)
 	kernels, err := read(ctx, file, opts.SASS, opts)
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range kernels {
-		k.Advice = opts.catalogue().Judge(advice.Gather(advice.Evidence{Profile: k.Profile, Mix: k.Mix}))
-		a.Kernels = append(a.Kernels, k)
+		why := &result.Why{Kernel: k.name, Versions: []result.ExplainedSide{opts.judged("", k)}}
+		report.Rows = append(report.Rows, &result.Row{Kernel: k.name, Cell: "cuda", Why: []*result.Why{why}})
 	}
-	a.Device = kernels[0].Profile.Device
-	return a, nil
+	finish(ctx, report)
+	return report, nil
 }
 
-// Compare reads two files, of the version before and the version after.
-func Compare(ctx context.Context, before, after string, opts Options) (*Answer, error) {
-	a := &Answer{Schema: Schema, Kind: "diff", Tool: opts.Tool, Files: []string{before, after}}
+// Compare reads two files, of the version before and the version after. Its report has a row for each
+// kernel that is in both.
+func Compare(ctx context.Context, before, after string, opts Options) (*result.Report, error) {
+	report := opts.begin(before, after)
 	x, err := read(ctx, before, opts.SASS, opts)
 	if err != nil {
 		return nil, err
@@ -87,25 +75,45 @@ func Compare(ctx context.Context, before, after string, opts Options) (*Answer, 
 	if err != nil {
 		return nil, err
 	}
-	if b, c := x[0].Profile, y[0].Profile; b.CC != c.CC || b.Device != c.Device && b.Device != "" && c.Device != "" {
+	if b, c := x[0].profile, y[0].profile; b.CC != c.CC || b.Device != c.Device && b.Device != "" && c.Device != "" {
 		return nil, &diag.Problem{
 			Message: fmt.Sprintf("the files are of different GPUs: %s and %s", device(b), device(c)),
 			Hint:    "profile both versions on one GPU: counters of two kinds of GPU do not compare",
 		}
 	}
-	a.Device = y[0].Profile.Device
-	for _, pair := range pairs(x, y) {
-		cause := opts.catalogue().Explain(side(pair[0]), side(pair[1]), 0)
-		a.Diffs = append(a.Diffs, Diff{pair[1].Name, cause, pair[0], pair[1]})
-	}
-	if len(a.Diffs) == 0 {
+	found := pairs(x, y)
+	if len(found) == 0 {
 		return nil, &diag.Problem{
 			Message: fmt.Sprintf("no kernel is in both %s and %s", before, after),
 			Hint:    fmt.Sprintf("the first has %s, the second %s; --kernel picks one of each", few(x), few(y)),
 		}
 	}
-	a.Left = left(x, y, a.Diffs)
-	return a, nil
+	for _, pair := range found {
+		cause := opts.catalogue().Explain(side(pair[0]), side(pair[1]), 0)
+		why := differ(pair[1].name, cause)
+		why.Versions = []result.ExplainedSide{opts.judged("before", pair[0]), opts.judged("after", pair[1])}
+		report.Rows = append(report.Rows, &result.Row{Kernel: pair[1].name, Cell: "cuda", Why: []*result.Why{why}})
+	}
+	if alone := left(x, y, found); len(alone) > 0 {
+		report.Warnings = append(report.Warnings, result.Warning{Code: "unpaired", Message: "only in one of the files: " + unit.Few(alone, 4)})
+	}
+	finish(ctx, report)
+	return report, nil
+}
+
+// begin begins the report about files.
+func (o Options) begin(files ...string) *result.Report {
+	report := &result.Report{Schema: result.Schema, Kind: result.KindProfile, Tool: o.Tool, Command: o.Command, Started: time.Now().UTC()}
+	for _, file := range files {
+		report.Inputs = append(report.Inputs, result.Input{File: file, Format: "ncu"})
+	}
+	return report
+}
+
+// judged returns a version with what the catalogue says of it.
+func (o Options) judged(version string, k kernel) result.ExplainedSide {
+	facts := advice.Gather(k.evidence())
+	return explained(version, k.label(), k.profile, facts, o.catalogue().Judge(facts))
 }
 
 func device(p *profile.Profile) string {
@@ -115,8 +123,8 @@ func device(p *profile.Profile) string {
 	return fmt.Sprintf("compute capability %d.%d", p.CC/10, p.CC%10)
 }
 
-func side(k Kernel) advice.Side {
-	return advice.Side{Evidence: advice.Evidence{Mix: k.Mix}, Repeats: k.repeats}
+func side(k kernel) advice.Side {
+	return advice.Side{Evidence: advice.Evidence{Mix: k.mix}, Repeats: k.repeats}
 }
 
 func (o Options) catalogue() *advice.Catalogue {
@@ -127,7 +135,7 @@ func (o Options) catalogue() *advice.Catalogue {
 }
 
 // read reads the kernels of a file.
-func read(ctx context.Context, file, code string, opts Options) ([]Kernel, error) {
+func read(ctx context.Context, file, code string, opts Options) ([]kernel, error) {
 	raw, err := load(ctx, file)
 	if err != nil {
 		return nil, err
@@ -146,7 +154,7 @@ func read(ctx context.Context, file, code string, opts Options) ([]Kernel, error
 			return nil, err
 		}
 	}
-	var kernels []Kernel
+	var kernels []kernel
 	index := map[string]int{}
 	var names []string
 	for _, l := range f.Launches {
@@ -167,7 +175,7 @@ func read(ctx context.Context, file, code string, opts Options) ([]Kernel, error
 		if !known {
 			at = len(kernels)
 			index[key] = at
-			kernels = append(kernels, Kernel{Name: name, Mix: mix(functions, name)})
+			kernels = append(kernels, kernel{name: name, mix: mix(functions, name)})
 		}
 		kernels[at].repeats = append(kernels[at].repeats, p)
 	}
@@ -176,8 +184,8 @@ func read(ctx context.Context, file, code string, opts Options) ([]Kernel, error
 	}
 	for i := range kernels {
 		k := &kernels[i]
-		k.Profile = profile.Mean(k.repeats)
-		k.Profile.Complete()
+		k.profile = profile.Mean(k.repeats)
+		k.profile.Complete()
 	}
 	return kernels, nil
 }
@@ -231,23 +239,23 @@ func mix(functions []*profile.Function, name string) *profile.Mix {
 }
 
 // pairs matches the kernels of two files: by name and size, then by name, and the only two in any case.
-func pairs(x, y []Kernel) (found [][2]Kernel) {
+func pairs(x, y []kernel) (found [][2]kernel) {
 	if len(x) == 1 && len(y) == 1 {
-		return [][2]Kernel{{x[0], y[0]}}
+		return [][2]kernel{{x[0], y[0]}}
 	}
 	taken := map[int]bool{}
-	for _, same := range []func(a, b Kernel) bool{
-		func(a, b Kernel) bool { return a.Name == b.Name && a.Profile.Name() == b.Profile.Name() },
-		func(a, b Kernel) bool { return a.Name == b.Name },
+	for _, same := range []func(a, b kernel) bool{
+		func(a, b kernel) bool { return a.name == b.name && a.profile.Name() == b.profile.Name() },
+		func(a, b kernel) bool { return a.name == b.name },
 	} {
 		for _, b := range y {
-			if slices.ContainsFunc(found, func(p [2]Kernel) bool { return p[1].Profile == b.Profile }) {
+			if slices.ContainsFunc(found, func(p [2]kernel) bool { return p[1].profile == b.profile }) {
 				continue
 			}
 			for i, a := range x {
 				if !taken[i] && same(a, b) {
 					taken[i] = true
-					found = append(found, [2]Kernel{a, b})
+					found = append(found, [2]kernel{a, b})
 					break
 				}
 			}
@@ -256,24 +264,26 @@ func pairs(x, y []Kernel) (found [][2]Kernel) {
 	return found
 }
 
-func left(x, y []Kernel, diffs []Diff) (names []string) {
+// left returns the kernels that have no partner.
+func left(x, y []kernel, found [][2]kernel) (alone []string) {
 	for _, k := range slices.Concat(x, y) {
-		if !slices.ContainsFunc(diffs, func(d Diff) bool { return d.before.Profile == k.Profile || d.after.Profile == k.Profile }) {
-			names = append(names, k.Profile.Name())
+		if !slices.ContainsFunc(found, func(p [2]kernel) bool { return p[0].profile == k.profile || p[1].profile == k.profile }) {
+			alone = append(alone, k.profile.Name())
 		}
 	}
-	return names
+	return alone
 }
 
-func few(kernels []Kernel) string {
-	var names []string
-	for _, k := range kernels {
-		if !slices.Contains(names, k.Name) {
-			names = append(names, k.Name)
-		}
+func few(kernels []kernel) string {
+	all := names(kernels)
+	if len(all) > 4 {
+		return strings.Join(all[:4], ", ") + " and others"
 	}
-	if len(names) > 4 {
-		return strings.Join(names[:4], ", ") + " and others"
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(all, ", ")
+}
+
+// finish completes a report about files. Reading them costs nothing worth a line.
+func finish(ctx context.Context, report *result.Report) {
+	run.Finish(ctx, report)
+	report.Cost = nil
 }

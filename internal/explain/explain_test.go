@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
-	"encoding/json"
 	"io"
 	"math"
 	"os"
@@ -14,8 +13,8 @@ import (
 	"testing"
 
 	"pawl/internal/diag"
-	"pawl/internal/report/render"
-	"pawl/internal/sheet"
+	"pawl/internal/report"
+	"pawl/internal/result"
 )
 
 // unpack writes a packed file of package profile into a folder, as far as its lines are wanted.
@@ -58,29 +57,43 @@ func only(kernel string) func(string) bool {
 	}
 }
 
-func text(t *testing.T, a *Answer, verbose bool) string {
+func text(t *testing.T, r *result.Report, verbose bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := render.Text(&b, a.View(verbose), render.TextOptions{Verbose: verbose}); err != nil {
+	if err := report.Text(&b, r, report.TextOptions{Verbose: verbose}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
+// last returns the only or newer version of a row.
+func last(r *result.Report, row int) *result.ExplainedSide { return r.Rows[row].Why[0].Last() }
+
+func picture(t *testing.T, r *result.Report) string {
+	t.Helper()
+	svg, err := report.Picture(r, ".svg", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(svg)
+}
+
+var tool = result.Tool{Version: "1.0"}
+
 func TestFile(t *testing.T) {
 	folder := t.TempDir()
 	file := unpack(t, folder, "h200_planted_curated.csv.gz", "all.csv", nil)
 	code := unpack(t, folder, "h200_planted.sass.gz", "all.sass", nil)
-	a, err := File(t.Context(), file, Options{Tool: "1.0", SASS: code})
+	a, err := File(t.Context(), file, Options{Tool: tool, SASS: code})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Kernels) != 26 || a.Device != "NVIDIA H200" || a.Kernels[0].Name != "load_bad" || a.Kernels[0].Profile.Repeats != 3 {
-		t.Fatalf("%d kernels on %s", len(a.Kernels), a.Device)
+	if first := last(a, 0); len(a.Rows) != 26 || first.Device != "NVIDIA H200" || a.Rows[0].Kernel != "load_bad" || first.Repeats != 3 {
+		t.Fatalf("%d kernels on %s", len(a.Rows), first.Device)
 	}
-	for _, k := range a.Kernels {
-		if (k.Mix == nil) != (k.Name == "icache") { // whose code is not in the file
-			t.Errorf("%s: code %v", k.Name, k.Mix)
+	for i, row := range a.Rows {
+		if _, known := last(a, i).Get("code_bytes"); known == (row.Kernel == "icache") { // whose code is not in the file
+			t.Errorf("%s: code %v", row.Kernel, known)
 		}
 	}
 	shown := text(t, a, false)
@@ -95,29 +108,23 @@ func TestFile(t *testing.T) {
 	if all := text(t, a, true); strings.Count(all, "\n  1 ") < 20 || !strings.Contains(all, "nothing shows that it costs time here") || !strings.Contains(all, "then: ") {
 		t.Errorf("not everything is there:\n%s", all)
 	}
-	raw, err := json.Marshal(a)
+	raw, err := a.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back struct {
-		Schema  int
-		Kernels []struct {
-			Name   string
-			Advice struct{ Findings []struct{ ID string } }
-		}
-	}
-	if err := json.Unmarshal(raw, &back); err != nil || back.Schema != 1 || back.Kernels[0].Advice.Findings[0].ID != "uncoalesced-loads" {
+	back, err := result.Decode(raw)
+	if err != nil || back.Kind != result.KindProfile || last(back, 0).Findings[0].ID != "uncoalesced-loads" {
 		t.Errorf("%v, %+v", err, back)
 	}
-	if picture, err := a.Sheet().SVG(sheet.Light); err != nil || !strings.Contains(picture, "sum_rows") { // it takes longest
-		t.Errorf("%v: %.300s", err, picture)
+	if svg := picture(t, a); !strings.Contains(svg, "sum_rows") { // it takes longest
+		t.Errorf("%.300s", svg)
 	}
 }
 
 func TestOneKernel(t *testing.T) {
 	file := unpack(t, t.TempDir(), "h200_planted_curated.csv.gz", "all.csv", nil)
-	a, err := File(t.Context(), file, Options{Tool: "1.0", Kernel: "copy*_ok"})
-	if err != nil || len(a.Kernels) != 2 {
+	a, err := File(t.Context(), file, Options{Tool: tool, Kernel: "copy*_ok"})
+	if err != nil || len(a.Rows) != 2 {
 		t.Fatalf("%v, %+v", err, a)
 	}
 	_, err = File(t.Context(), file, Options{Kernel: "copy5_ok"})
@@ -131,7 +138,7 @@ func TestCompare(t *testing.T) {
 	code := unpack(t, folder, "h200_planted.sass.gz", "all.sass", nil)
 	before := unpack(t, folder, "h200_planted_curated.csv.gz", "before.csv", only("spill_ok"))
 	after := unpack(t, folder, "h200_planted_curated.csv.gz", "after.csv", only("spill_bad"))
-	a, err := Compare(t.Context(), before, after, Options{Tool: "1.0", SASS: code, After: code})
+	a, err := Compare(t.Context(), before, after, Options{Tool: tool, SASS: code, After: code})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +148,8 @@ func TestCompare(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, shown)
 		}
 	}
-	if picture, err := a.Sheet().SVG(sheet.Light); err != nil || !strings.Contains(picture, "before") || !strings.Contains(picture, "80 → 32") {
-		t.Errorf("%v", err)
+	if svg := picture(t, a); !strings.Contains(svg, "before") || !strings.Contains(svg, "80 → 32") {
+		t.Error(svg)
 	}
 	back, err := Compare(t.Context(), after, before, Options{})
 	if err != nil {
@@ -159,12 +166,12 @@ func TestPairs(t *testing.T) {
 	all := unpack(t, folder, "h200_planted_curated.csv.gz", "all.csv", nil)
 	some := unpack(t, folder, "h200_planted_curated.csv.gz", "some.csv", func(line string) bool { return only("fma_roof")(line) || only("copy_ok")(line) })
 	a, err := Compare(t.Context(), all, some, Options{})
-	if err != nil || len(a.Diffs) != 3 || len(a.Left) != 23 {
-		t.Fatalf("%v, %d matched, %d left", err, len(a.Diffs), len(a.Left))
+	if err != nil || len(a.Rows) != 3 || len(a.Warnings) != 1 || !strings.Contains(a.Warnings[0].Message, "and 19 more") {
+		t.Fatalf("%v, %d matched, left: %v", err, len(a.Rows), a.Warnings)
 	}
-	for _, d := range a.Diffs {
-		if d.before.Profile.Name() != d.after.Profile.Name() || d.Cause.Finding != nil {
-			t.Errorf("%s with %s: %s", d.before.Profile.Name(), d.after.Profile.Name(), d.Cause.Sentence)
+	for _, row := range a.Rows {
+		if w := row.Why[0]; w.Versions[0].Label != w.Versions[1].Label || w.Cause != nil {
+			t.Errorf("%s with %s: %s", w.Versions[0].Label, w.Versions[1].Label, w.Sentence)
 		}
 	}
 	one, other := unpack(t, folder, "h200_planted_curated.csv.gz", "one.csv", func(line string) bool { return only("lat")(line) }), unpack(t, folder, "h200_planted_curated.csv.gz", "two.csv", func(line string) bool { return only("redun")(line) || only("barr")(line) })
@@ -180,12 +187,12 @@ func TestRefusals(t *testing.T) {
 	t.Setenv("PAWL_NCU", "")
 	t.Setenv("PAWL_PYTHON", "")
 	t.Setenv("CUDA_HOME", folder)
-	report := filepath.Join(folder, "k.ncu-rep")
-	if err := os.WriteFile(report, []byte("NVR\x00\x01\x02\x03"), 0o644); err != nil {
+	packed := filepath.Join(folder, "k.ncu-rep")
+	if err := os.WriteFile(packed, []byte("NVR\x00\x01\x02\x03"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat("/usr/local/cuda/bin/ncu"); err != nil {
-		_, err := File(t.Context(), report, Options{})
+		_, err := File(t.Context(), packed, Options{})
 		if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "there is no ncu here") || !strings.Contains(p[0].Hint, "ncu --import k.ncu-rep") {
 			t.Errorf("%v", err)
 		}
@@ -213,8 +220,8 @@ func TestRefusals(t *testing.T) {
 func TestImport(t *testing.T) {
 	folder := t.TempDir()
 	unpack(t, folder, "h200_planted_curated.csv.gz", "real.csv", only("copy_ok"))
-	report := filepath.Join(folder, "k.ncu-rep")
-	if err := os.WriteFile(report, []byte("NVR\x00\x01\x02\x03"), 0o644); err != nil {
+	packed := filepath.Join(folder, "k.ncu-rep")
+	if err := os.WriteFile(packed, []byte("NVR\x00\x01\x02\x03"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	ncu := filepath.Join(folder, "ncu")
@@ -224,13 +231,13 @@ func TestImport(t *testing.T) {
 		}
 	}
 	t.Setenv("PAWL_NCU", ncu)
-	write(`[ "$*" = "--import ` + report + ` --csv --page raw --print-units base" ] && cat ` + folder + `/real.csv`)
-	a, err := File(t.Context(), report, Options{})
-	if err != nil || len(a.Kernels) != 1 {
+	write(`[ "$*" = "--import ` + packed + ` --csv --page raw --print-units base" ] && cat ` + folder + `/real.csv`)
+	a, err := File(t.Context(), packed, Options{})
+	if err != nil || len(a.Rows) != 1 {
 		t.Errorf("%v, %+v", err, a)
 	}
 	write("echo '==ERROR== Failed to open the report'; exit 1")
-	_, err = File(t.Context(), report, Options{})
+	_, err = File(t.Context(), packed, Options{})
 	if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "ncu --import: exit status 1: ==ERROR== Failed to open the report") {
 		t.Errorf("%v", err)
 	}
@@ -247,9 +254,9 @@ func TestImportByPython(t *testing.T) {
 	}
 	folder := t.TempDir()
 	t.Setenv("PAWL_NCU", filepath.Join(folder, "none"))
-	report := unpackFrom(t, "testdata/", folder, "h200_two.ncu-rep.gz", "k.ncu-rep", nil)
+	packed := unpackFrom(t, "testdata/", folder, "h200_two.ncu-rep.gz", "k.ncu-rep", nil)
 	written := unpackFrom(t, "testdata/", folder, "h200_two.csv.gz", "k.csv", nil)
-	a, err := File(t.Context(), report, Options{})
+	a, err := File(t.Context(), packed, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,24 +264,24 @@ func TestImportByPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(a.Kernels) != 2 || len(b.Kernels) != 2 {
-		t.Fatalf("%d and %d kernels", len(a.Kernels), len(b.Kernels))
+	if len(a.Rows) != 2 || len(b.Rows) != 2 {
+		t.Fatalf("%d and %d kernels", len(a.Rows), len(b.Rows))
 	}
-	for i, k := range a.Kernels {
-		other := b.Kernels[i]
-		if k.Name != other.Name || k.Profile.Grid != other.Profile.Grid || k.Profile.CC != 90 || len(k.Profile.Metrics) != len(other.Profile.Metrics) || len(k.Advice.Findings) != len(other.Advice.Findings) {
-			t.Errorf("%s with %d metrics, %s with %d", k.label(), len(k.Profile.Metrics), other.label(), len(other.Profile.Metrics))
+	for i := range a.Rows {
+		k, other := last(a, i), last(b, i)
+		if a.Rows[i].Kernel != b.Rows[i].Kernel || k.Grid != other.Grid || k.CC != 90 || len(k.Metrics) != len(other.Metrics) || len(k.Findings) != len(other.Findings) {
+			t.Errorf("%s with %d metrics, %s with %d", k.Label, len(k.Metrics), other.Label, len(other.Metrics))
 		}
-		for m, v := range k.Profile.Metrics {
-			if w := other.Profile.Metrics[m]; w.Unit != v.Unit || math.Abs(v.Number-w.Number) > 0.01*math.Abs(w.Number)+0.01 {
-				t.Errorf("%s: %s is %v and %v", k.Name, m, v, w)
+		for m, v := range k.Metrics {
+			if w := other.Metrics[m]; w.Unit != v.Unit || math.Abs(v.Value-w.Value) > 0.01*math.Abs(w.Value)+0.01 {
+				t.Errorf("%s: %s is %v and %v", k.Label, m, v, w)
 			}
 		}
 	}
-	if err := os.WriteFile(report, []byte("NVR\x00\x10\x00\x00\x00broken"), 0o644); err != nil {
+	if err := os.WriteFile(packed, []byte("NVR\x00\x10\x00\x00\x00broken"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err = File(t.Context(), report, Options{})
+	_, err = File(t.Context(), packed, Options{})
 	if p := diag.Problems(err); len(p) != 1 || !strings.Contains(p[0].Message, "ncu-report: exit status 1: there is no kernel in it, or it is broken") {
 		t.Errorf("%v", err)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pawl/internal/report/render"
-	"pawl/internal/sheet"
+	"pawl/internal/report"
+	"pawl/internal/result"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -23,26 +23,22 @@ func TestGolden(t *testing.T) {
 	before := unpack(t, folder, "h200_planted_curated.csv.gz", "before.csv", only("copy_ok"))
 	after := unpack(t, folder, "h200_planted_curated.csv.gz", "after.csv", only("load_bad"))
 	details := unpack(t, folder, "h200_planted_details.csv.gz", "details.csv", nil)
-	file := func(name, kernel string) *Answer {
-		a, err := File(t.Context(), name, Options{Tool: "1.0", Kernel: kernel, SASS: code})
+	file := func(name, kernel string) *result.Report {
+		a, err := File(t.Context(), name, Options{Tool: tool, Kernel: kernel, SASS: code})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return a
 	}
-	diff := func(x, y string) *Answer {
-		a, err := Compare(t.Context(), x, y, Options{Tool: "1.0", SASS: code, After: code})
+	diff := func(x, y string) *result.Report {
+		a, err := Compare(t.Context(), x, y, Options{Tool: tool, SASS: code, After: code})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return a
 	}
-	picture := func(a *Answer) string {
-		text, err := a.Sheet().SVG(sheet.Light)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.ReplaceAll(text, "><", ">\n<")
+	light := func(r *result.Report) string {
+		return strings.ReplaceAll(picture(t, r), "><", ">\n<")
 	}
 	for name, got := range map[string]string{
 		"overview.txt":  text(t, file(all, ""), false),
@@ -51,10 +47,9 @@ func TestGolden(t *testing.T) {
 		"details.txt":   text(t, file(details, "gemm_bad"), true),
 		"diff.txt":      text(t, diff(before, after), false),
 		"left.txt":      text(t, diff(all, before), true),
-		"two.md":        render.Markdown(file(all, "sum_rows").View(true)),
-		"one.svg.txt":   picture(file(all, "gemm_bad")),
-		"diff.svg.txt":  picture(diff(before, after)),
-		"longest.title": file(all, "").Sheet().Title + "\n",
+		"two.md":        report.Markdown(file(all, "sum_rows")),
+		"one.svg.txt":   light(file(all, "gemm_bad")),
+		"diff.svg.txt":  light(diff(before, after)),
 	} {
 		got = strings.ReplaceAll(got, folder+string(filepath.Separator), "")
 		golden := filepath.Join("testdata", "golden", name)

@@ -37,8 +37,10 @@ func WriteFile(file string, r *result.Report) error {
 		data, err = HTML(r)
 	case ".csv":
 		data, err = CSV(r)
+	case ".svg", ".png":
+		data, err = Picture(r, Ending(file), false)
 	default:
-		err = fmt.Errorf("write %s: expected a file ending in %s", file, strings.Join(Endings, ", "))
+		return fmt.Errorf("write %s: expected a file ending in %s", file, strings.Join(Endings, ", "))
 	}
 	if err != nil {
 		return err
@@ -87,6 +89,7 @@ var kinds = map[result.Kind]shown{
 	result.KindCompare:  {(*builder).compare, compareRecords},
 	result.KindFuzz:     {(*builder).fuzz, fuzzRecords},
 	result.KindSelftest: {(*builder).selftest, selftestRecords},
+	result.KindProfile:  {(*builder).profile, profileRecords},
 }
 
 // ViewOf returns what the forms show of a report. Sections that none of them has are left

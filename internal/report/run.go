@@ -128,7 +128,7 @@ func pairs(m map[string]string) string {
 	return strings.Join(each(sortedKeys(m), func(name string) string { return name + "=" + m[name] }), " ")
 }
 
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 // few names some and counts the rest.
 func few(names []string) string { return unit.Few(names, 3) }

@@ -17,6 +17,7 @@ const (
 	KindBench    Kind = "bench"
 	KindCheck    Kind = "check"
 	KindCompare  Kind = "compare"
+	KindProfile  Kind = "profile"
 	KindFuzz     Kind = "fuzz"     // about answers instead of times
 	KindSelftest Kind = "selftest" // the same
 )
@@ -127,6 +128,8 @@ type Row struct {
 	Reasons  []Reason          `json:"reasons,omitempty"` // of the verdict
 	Needs    *Needs            `json:"needs,omitempty"`   // what would decide an inconclusive row; check
 	History  []HistoryPoint    `json:"history,omitempty"` // of the best-known version before this run, the oldest first; check
+
+	Why []*Why `json:"why,omitempty"` // why it takes its time, or changed: one for each launched function
 
 	Verification *Verification `json:"verification,omitempty"` // of its answers
 }

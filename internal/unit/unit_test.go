@@ -127,3 +127,28 @@ func TestDurationHasThreeDigits(t *testing.T) {
 		}
 	})
 }
+
+func TestQuantity(t *testing.T) {
+	for _, test := range []struct {
+		v    float64
+		of   string
+		want string
+	}{
+		{85.4, "%", "85%"},
+		{5.34, "%", "5.3%"},
+		{0.125, "%", "0.12%"},
+		{0, "%", "0%"},
+		{1.5, "×", "1.5×"},
+		{2048, "B", "2 KiB"},
+		{4.1e12, "B/s", "4.10 TB/s"},
+		{2e-5, "s", "20.0 µs"},
+		{1.98e9, "Hz", "1.98 GHz"},
+		{12345, "inst", "12,345"},
+		{2.75, "warp", "2.8"},
+		{0.25, "", "0.25"},
+	} {
+		if got := Quantity(test.v, test.of); got != test.want {
+			t.Errorf("%v %s: %q, expected %q", test.v, test.of, got, test.want)
+		}
+	}
+}

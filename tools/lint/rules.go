@@ -115,7 +115,7 @@ var floors = []floor{
 	},
 	{
 		rooms: "report",
-		uses:  "disk plot report result term unit", // report: view and render
+		uses:  "disk plot report result sheet term unit", // report: view and render. sheet: the picture of a kernel.
 		why:   "whatever shows a run reads the Report and nothing else",
 	},
 	{
@@ -173,8 +173,8 @@ var floors = []floor{
 
 	{
 		rooms: "explain",
-		uses:  "advice diag profile report sheet unit", // report: its view, which knows no Report
-		why:   "why a kernel takes its time follows from files; nothing is measured here",
+		uses:  "advice diag disk lab profile result run spec unit",
+		why:   "why a kernel takes its time follows from files, and from what a lab shows of a job; no verdict reads it",
 	},
 
 	{
@@ -189,9 +189,8 @@ var floors = []floor{
 		// draft: what pawl init writes, for nobody but the user to judge. lab: where a run
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin.
-		// sheet: the page that explain fills.
 		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft explain forge fuzz lab report
-			result run selftest sheet spec term unit wake worker`,
+			result run selftest spec term unit wake worker`,
 		why: face,
 	},
 	{

@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"slices"
@@ -31,6 +32,7 @@ var pageTemplate = template.Must(template.Must(template.New("page").Funcs(templa
 	"caption": func(m view.Map) string { return tileMap{m}.caption() },
 	"tiles":   func(m view.Map) template.HTML { return tileMap{m}.svg() },
 	"edges":   func(m view.Map) string { return tileMap{m}.edges() },
+	"addressOf":   addressOf,
 	"axis":    axis, "dot": dot, "levelAxis": levelAxis, "cells": cells, "steps": steps, "strip": strip, "spread": spread,
 }).Parse(pageText)).Parse(partText + plotText + styleText))
 
@@ -42,6 +44,11 @@ func HTML(v view.View) ([]byte, error) {
 		return nil, fmt.Errorf("render HTML: %w", err)
 	}
 	return bytes.Map(visible, b.Bytes()), nil
+}
+
+// addressOf returns the address of a picture that stands in the page itself. Its styles end with it.
+func addressOf(p view.Picture) template.URL {
+	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(p.SVG)))
 }
 
 // page returns the sections of a page.
