@@ -14,6 +14,7 @@ type builder struct {
 	r     *result.Report
 	forms view.Form
 	v     view.View
+	parts int // about one kernel each: names them within a page
 }
 
 // shows reports whether one of the forms is requested. Slow parts are made only then.

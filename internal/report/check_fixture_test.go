@@ -75,6 +75,7 @@ func everything() *result.Report {
 	slower := s.duet("attention/training_512", result.Regression, 52.1e-6, 0.052, percent(0.054))
 	slower.Timing.Resources = []result.Resources{{Entry: "attention_fwd", Registers: 168, Dynamic: 96 << 10, Occupancy: 0.1875}}
 	slower.Sides[0].Row.Timing.Resources = []result.Resources{{Entry: "attention_fwd", Registers: 128, Dynamic: 96 << 10, Occupancy: 0.25}}
+	slower.Why = []*result.Why{spilled("base", "change")}
 	creep := s.duet("attention/inference_2k", result.Maintained, 210e-6, 0.001, percent(0.061), result.Creep)
 	creep.Warnings = []result.Warning{
 		{Code: "cv", Message: "samples vary by 15.0% (more than 12.0%)", Hint: "a quieter machine"},
@@ -92,6 +93,10 @@ func everything() *result.Report {
 	}
 	moved := s.duet("gemm/4k", result.Improvement, 1.21e-3, -0.124, nil)
 	moved.Moved = &result.Moved{Done: true, FromS: 1.2e-3, From: bestCommit, ToS: 1.09e-3}
+	moved.Why = []*result.Why{{
+		Kernel: "gemm", Sentence: "it is faster, and no counter shows why", Versions: []result.ExplainedSide{{Version: "base"}, {Version: "change"}},
+		Limits: []result.Warning{{Message: "ncu was not found: findings rest on the compiled code", Hint: "it comes with the CUDA toolkit; PAWL_NCU names it"}},
+	}}
 	would := s.duet("gemm/8k", result.Improvement, 9.3e-3, -0.071, nil)
 	would.Moved = &result.Moved{FromS: 9.2e-3, From: bestCommit, Hint: "--update-baseline makes it the best-known version"}
 	refused := s.duet("gemm/skinny", result.Improvement, 44e-6, -0.093, nil)
@@ -163,4 +168,33 @@ func sixty() *result.Report {
 		rows = append(rows, s.duet(fmt.Sprintf("kernel_%d/config_%d", i/5, i%5), verdict, 1e-5*float64(1+i), change, nil))
 	}
 	return checkOf(rows...)
+}
+
+// spilled says why a kernel with spilled registers is slower.
+func spilled(before, after string) *result.Why {
+	known := func(registers, local, seconds float64) map[string]result.Fact {
+		return map[string]result.Fact{
+			"registers": {Value: registers, Unit: "register", From: []string{"ncu"}}, "local_pct": {Value: local, Unit: "%", From: []string{"ncu"}},
+			"duration": {Value: seconds, Unit: "s", From: []string{"ncu"}}, "sm_pct": {Value: 40 - local, Unit: "%"}, "memory_pct": {Value: 50 + local, Unit: "%"},
+		}
+	}
+	spills := result.Bottleneck{
+		ID: "register-spills", Title: "registers spill to local memory", Evidence: "12.5% of instructions load or store local memory; 168 registers per thread",
+		Rests: []string{"ncu"}, Gain: "at most 1.3× faster", Bound: 1.3, Headroom: 0.23, Confidence: 0.8, First: "allow more registers", Next: "rebuild with -Xptxas -v",
+	}
+	label := "attention_fwd <<<1024, 128>>>"
+	return &result.Why{
+		Kernel: "attention_fwd", Sentence: "it is slower: registers spill to local memory (registers per thread 128 → 168, LDL 0 → 24)", Cause: &spills,
+		Slowdown: 1.05, Repeats: [2]int{3, 3}, Code: []string{"LDL 0 → 24", "code: 1,200 → 1,310 instructions"}, Build: []string{"flag added: -maxrregcount=168"},
+		Moves: []result.Move{
+			{Metric: "local_pct", Words: "instructions on local memory", Unit: "%", Before: 0, After: 12.5, Noise: 0.01, Limit: true},
+			{Metric: "registers", Words: "registers per thread", Unit: "register", Before: 128, After: 168, Noise: 0.01},
+			{Metric: "local_loads", Words: "loads of local memory", Unit: "inst", Before: 0, After: 98304, Noise: 0.01, Limit: true},
+		},
+		Versions: []result.ExplainedSide{
+			{Version: before, Label: label, Device: "NVIDIA H200", Repeats: 3, Metrics: known(128, 0, 52.4e-6), Waits: []result.Wait{{Reason: "long_scoreboard", Share: 40}}, Findings: []result.Bottleneck{}},
+			{Version: after, Label: label, Device: "NVIDIA H200", Repeats: 3, Metrics: known(168, 12.5, 55e-6), Waits: []result.Wait{{Reason: "long_scoreboard", Share: 61}}, Findings: []result.Bottleneck{spills}},
+		},
+		Profiler: &result.Profiler{Tool: "ncu 2025.3.1", Cache: "all", Clock: "none", Replay: "kernel"},
+	}
 }

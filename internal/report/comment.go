@@ -47,12 +47,14 @@ func CommentOf(r *result.Report, opts CommentOptions) view.Comment {
 		c.Mark, c.Bold, c.Verdict = "❌", "The report contradicts itself", ". By its samples: "+strings.ToLower(c.Bold[:1])+c.Bold[1:]+c.Verdict
 		c.Reason = opts.Against[0]
 	}
-	shown := min(mostAttention, len(alert))
+	var cause view.Fold
+	c.Causes, cause = causes(alert)
+	shown := min(mostAttention-len(c.Causes), len(alert))
 	c.Rows = each(alert[:shown], scale.row)
 	rest := slices.Concat(alert[shown:], calmRows(rows, alert))
 	c.Folds = slices.DeleteFunc([]view.Fold{
 		quoted(opts.Against, "claim that does not hold", "claims that do not hold"), quoted(opts.Rules, "rule that this change would alter", "rules that this change would alter"),
-		restFold(rest, rows, shown > 0, scale), reasonFold(alert, shown), doubtFold(r),
+		restFold(rest, rows, shown > 0, scale), cause, reasonFold(alert, shown), doubtFold(r),
 	}, func(f view.Fold) bool { return f.Title == "" })
 	return c
 }

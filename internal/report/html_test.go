@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -67,9 +69,9 @@ func TestHTMLOfNothing(t *testing.T) {
 func checkPage(t *testing.T, page string) {
 	t.Helper()
 	elements := strings.Fields(`html head meta title style body header h1 dl div dt dd nav a main section h2 h3 article
-		table thead tbody tr th td p ul li pre details summary span b small footer svg g path line circle rect text`)
+		table thead tbody tr th td p ul li pre details summary span b small footer img svg g path line circle rect text`)
 	attributes := strings.Fields(`lang charset name content http-equiv class data-head id href scope colspan open role aria-label aria-hidden
-		width height viewBox preserveAspectRatio d x y x1 x2 y1 y2 cx cy r dx dy text-anchor`)
+		width height viewBox preserveAspectRatio d x y x1 x2 y1 y2 cx cy r dx dy text-anchor alt src`)
 	d := xml.NewDecoder(strings.NewReader(page))
 	for {
 		token, err := d.Token()
@@ -93,6 +95,9 @@ func checkPage(t *testing.T, page string) {
 			if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
 				t.Errorf("refers to %s", a.Value)
 			}
+			if a.Name.Local == "src" {
+				checkPicture(t, a.Value)
+			}
 		}
 	}
 	_, sheet, _ := strings.Cut(page, "<style>")
@@ -100,6 +105,28 @@ func checkPage(t *testing.T, page string) {
 	for _, word := range []string{"url(", "@import", "//"} {
 		if strings.Contains(sheet, word) {
 			t.Errorf("the style sheet has %s", word)
+		}
+	}
+}
+
+// checkPicture makes sure that a picture stands in the page itself, is whole, and has nothing that runs.
+func checkPicture(t *testing.T, address string) {
+	t.Helper()
+	packed, own := strings.CutPrefix(address, "data:image/svg+xml;base64,")
+	svg, err := base64.StdEncoding.DecodeString(packed)
+	if !own || err != nil {
+		t.Fatalf("a picture from elsewhere: %.80s", address)
+	}
+	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("a picture is not well formed: %v", err)
+		}
+		if element, ok := token.(xml.StartElement); ok && !slices.Contains(strings.Fields("svg title style rect text path circle"), element.Name.Local) {
+			t.Errorf("unexpected element %s in a picture", element.Name.Local)
 		}
 	}
 }
@@ -144,7 +171,13 @@ func hostile(v reflect.Value, text string) {
 	case reflect.Map:
 		if v.Len() > 0 {
 			made := reflect.MakeMap(v.Type())
-			made.SetMapIndex(reflect.ValueOf(text), reflect.ValueOf(text))
+			value := reflect.New(v.Type().Elem()).Elem()
+			for _, one := range v.Seq2() {
+				value.Set(one)
+				break
+			}
+			hostile(value, text)
+			made.SetMapIndex(reflect.ValueOf(text), value)
 			v.Set(made)
 		}
 	case reflect.String:

@@ -43,7 +43,7 @@ func (b *builder) profile() {
 	}
 	b.add(view.Terminal, view.Section{Items: faults(r, true)})
 	b.add(view.Markdown|view.HTML, view.Section{Items: allFaults(r)})
-	b.limits(all)
+	b.limits(all, view.All)
 	b.warnings(view.All, allWarnings(r))
 	if r.Spec.File != "" {
 		b.v.Closing = profileClosing(r)
@@ -178,12 +178,13 @@ func (b *builder) detail(w *reason, in view.Form) {
 
 // part adds a section about one kernel, of which a terminal that is not verbose has less.
 func (b *builder) part(w *reason, in view.Form, first view.Section, second func(verbose bool) view.Section) {
+	b.parts++
 	for _, form := range []view.Form{view.Text, view.Verbose | view.Markdown, view.HTML} {
 		if in &= b.forms; in&form == 0 {
 			continue
 		}
 		whole, rest := first, second(form != view.Text)
-		whole.ID = "why-" + strconv.Itoa(len(b.v.Sections)+1)
+		whole.ID = "why-" + strconv.Itoa(b.parts)
 		rest.In = in & form
 		if form != view.HTML {
 			b.add(in&form, whole)
@@ -394,7 +395,7 @@ func (w *reason) moves(verbose bool) *view.Table {
 }
 
 // limits says once what could not be seen of the kernels, and what would show it.
-func (b *builder) limits(all []*reason) {
+func (b *builder) limits(all []*reason, in view.Form) {
 	var texts []string
 	for _, w := range all {
 		for _, l := range w.Limits {
@@ -403,7 +404,7 @@ func (b *builder) limits(all []*reason) {
 			}
 		}
 	}
-	b.add(view.All, view.Section{Lines: linesOf(view.Quiet, texts), List: true})
+	b.add(in, view.Section{Lines: linesOf(view.Quiet, texts), List: true})
 }
 
 // profileRecords are the readings for programs: one for each kernel, version and metric.

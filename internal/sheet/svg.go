@@ -5,6 +5,7 @@ import (
 	"html"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // SVG returns the page as a picture that stands alone.
@@ -17,8 +18,8 @@ func (s Sheet) SVG(theme Theme) (string, error) {
 	height := s.draw(c)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %s" width="%d" height="%s" role="img" aria-label="%s" font-family="Go, 'Helvetica Neue', Arial, sans-serif">`,
-		pageWidth, decimal(height), pageWidth, decimal(height), html.EscapeString(s.Title))
-	b.WriteString("<title>" + html.EscapeString(s.Title) + "</title><style>")
+		pageWidth, decimal(height), pageWidth, decimal(height), escaped(s.Title))
+	b.WriteString("<title>" + escaped(s.Title) + "</title><style>")
 	b.WriteString(rules(theme))
 	if theme == Auto {
 		b.WriteString("@media (prefers-color-scheme: dark){" + rules(Dark) + "}")
@@ -27,6 +28,16 @@ func (s Sheet) SVG(theme Theme) (string, error) {
 	b.WriteString(c.String())
 	b.WriteString("</svg>\n")
 	return b.String(), nil
+}
+
+// escaped returns a text as XML takes it, which has no place for control characters.
+func escaped(text string) string {
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == 0xFFFE || r == 0xFFFF {
+			return -1
+		}
+		return r
+	}, text))
 }
 
 func rules(theme Theme) string {
@@ -86,7 +97,7 @@ func (c *vectors) text(x, y, size float64, w weight, s shade, a anchor, words st
 	if a != left {
 		c.WriteString(` text-anchor="` + [...]string{middle: "middle", right: "end"}[a] + `"`)
 	}
-	c.WriteString(">" + html.EscapeString(clean(words)) + "</text>")
+	c.WriteString(">" + escaped(clean(words)) + "</text>")
 }
 
 // clean replaces characters that XML does not have.

@@ -19,6 +19,9 @@ func Comment(c view.Comment) string {
 	d.line(c.Mark + " **" + c.Bold + "**" + c.Verdict)
 	d.line(code(c.Reason, 300))
 	d.table(c.Axis, c.Rows)
+	for _, cause := range c.Causes {
+		d.line(phrase(cause, 300))
+	}
 	end := &comment{}
 	end.line(phrases(c.Trust))
 	end.commands(c.Next)

@@ -14,6 +14,7 @@ type Comment struct {
 	Reason  string // somebody else's words: why the report does not count
 	Axis    string // of the charts
 	Rows    []CommentRow
+	Causes  []Phrase // why rows changed
 	Folds   []Fold
 	Trust   []Phrase
 	Next    []Command

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"pawl/internal/report/view"
+	"pawl/internal/result"
+	"pawl/internal/term"
+	"pawl/internal/unit"
+)
+
+// How many causes a comment has before it is unfolded, after, and how many numbers of each.
+const (
+	mostCauses       = 2
+	mostFoldedCauses = 6
+	mostCauseLines   = 10
+	mostWhy          = 20 // that a page shows with their pictures
+)
+
+// why shows why rows changed: a sentence each; where there is room, the numbers that moved.
+func (b *builder) why(in view.Form) {
+	all := where(explained(b.r.Rows), func(w *reason) bool { return !w.single() })
+	if len(all) == 0 {
+		return
+	}
+	b.add(in&view.Text, view.Section{Lines: each(all, func(w *reason) view.Line { return view.Line{Text: w.told()} })})
+	shown := all[:min(mostWhy, len(all))]
+	for _, w := range shown {
+		b.differ(w, in&(view.Verbose|view.HTML))
+	}
+	b.add(in&view.Markdown, view.Section{Title: "Why", List: true, Noun: "cause", Left: len(all) - len(shown), Lines: each(shown, func(w *reason) view.Line {
+		return view.Line{Text: w.told() + prefixed("; ", w.moved())}
+	})})
+	b.lines(in&(view.Verbose|view.HTML), view.Quiet, present(leftOut(len(all)-len(shown), "cause"))...)
+	b.limits(all, in)
+}
+
+// known reports whether something shows why the versions differ.
+func (w *reason) known() bool {
+	return w.Cause != nil || len(w.Moves)+len(w.Static)+len(w.Code)+len(w.Build) > 0
+}
+
+// told is the sentence with the name of its row: "why saxpy/large is slower: …".
+func (w *reason) told() string {
+	name := w.row.Name()
+	if w.own {
+		name += " (" + w.Kernel + ")"
+	}
+	if rest, found := strings.CutPrefix(w.Sentence, "it "); found {
+		return "why " + name + " " + rest
+	}
+	return "why " + name + ": " + w.Sentence
+}
+
+// moved names the numbers that moved most.
+func (w *reason) moved() string {
+	const most = 3
+	t := w.moves(false)
+	return strings.Join(each(t.Rows[:min(most, len(t.Rows))], func(row view.Row) string {
+		return row.Cells[0].Text + " " + row.Cells[1].Text + " → " + row.Cells[2].Text
+	}), ", ")
+}
+
+// causes are what a comment says of why the rows of its table changed, and a fold with their numbers.
+func causes(rows []checked) (told []view.Phrase, fold view.Fold) {
+	fold.Noun = "cause"
+	for _, c := range rows {
+		for _, w := range explained([]*result.Row{c.row}) {
+			if w.single() {
+				continue
+			}
+			text := w.told()
+			if len(told) < mostCauses && w.known() {
+				told = append(told, view.Phrase{Quoted: text})
+			}
+			if len(fold.Items) == mostFoldedCauses {
+				fold.Left++
+				continue
+			}
+			fold.Items = append(fold.Items, view.FoldItem{Phrase: view.Phrase{Quoted: text}, Code: w.numbersThatMoved()})
+		}
+	}
+	if len(fold.Items) > 0 {
+		fold.Title = "Root cause: " + unit.Plural(len(fold.Items)+fold.Left, "kernel", "kernels")
+	}
+	return told, fold
+}
+
+// numbersThatMoved is the table of a comment, as text.
+func (w *reason) numbersThatMoved() string {
+	from := w.moves(false)
+	t := term.Table{}
+	for _, c := range from.Columns[:min(4, len(from.Columns))] {
+		align := term.Left
+		if c.Number {
+			align = term.Right
+		}
+		t.Columns = append(t.Columns, term.Column{Header: c.Head, Align: align})
+	}
+	for _, row := range from.Rows[:min(mostCauseLines, len(from.Rows))] {
+		t.Add(each(row.Cells[:len(t.Columns)], func(c view.Cell) string { return view.Harmless(view.Flat(c.Text)) })...)
+	}
+	var lines []string
+	if len(from.Rows) > 0 {
+		lines = append(lines, strings.TrimRight(t.String(), "\n"))
+	}
+	lines = append(lines, w.Code...)
+	lines = append(lines, w.Build...)
+	if w.Cause != nil && !w.faster() {
+		lines = append(lines, fmt.Sprintf("do: %s", w.Cause.First))
+	}
+	return strings.Join(lines, "\n")
+}
