@@ -10,7 +10,7 @@ package main
 var floors = []floor{
 	// Floor 1, leaves: so plain that any room can use them without a thought.
 	{
-		rooms: "diag disk dtype formula plot stat term unit",
+		rooms: "diag disk dtype formula nsight plot stat term unit",
 		uses:  "",
 		why:   "a leaf imports nothing of pawl",
 	},
@@ -69,7 +69,7 @@ var floors = []floor{
 	{
 		rooms: "worker",
 		// sandbox: a cell is started inside it. worker: wire and cell.
-		uses: "diag disk dtype formula machine native oracle result sandbox spec stat unit worker",
+		uses: "diag disk dtype formula machine native nsight oracle result sandbox spec stat unit worker",
 		why:  "a worker is trusted; it is given artifacts and decides nothing",
 	},
 	{
@@ -173,7 +173,7 @@ var floors = []floor{
 
 	{
 		rooms: "explain",
-		uses:  "advice diag profile report sheet unit", // report: its view, which knows no Report
+		uses:  "advice diag nsight profile report sheet unit", // nsight: reports are read by ncu. report: its view, which knows no Report
 		why:   "why a kernel takes its time follows from files; nothing is measured here",
 	},
 
