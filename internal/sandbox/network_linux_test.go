@@ -148,7 +148,7 @@ func TestLoopbackNeedsAListener(t *testing.T) {
 	needsNetwork(t)
 	for _, pretend := range []older{{NoNotify: true}, {NoSeccomp: true}} {
 		c := loopbackCommand(t)
-		c.pretend = pretend
+		c.pretend, c.Mode = pretend, Auto
 		if p, err := Start(c); err == nil {
 			_ = p.Kill()
 			_, _ = p.Wait()
