@@ -13,6 +13,7 @@ import (
 
 	"pawl/internal/build"
 	"pawl/internal/native/nvrtc"
+	"pawl/internal/nsight"
 	"pawl/internal/unit"
 )
 
@@ -27,7 +28,7 @@ func (s *system) cuda() []probe {
 	nvcc.folders = s.toolkitFolders("bin")
 	ncu := newTool(CUDA, "ncu", "hardware counters that say why a kernel is slow",
 		s.installNVIDIA("nsight-compute", "nsight-compute", "Nsight Compute: https://developer.nvidia.com/nsight-compute"))
-	ncu.folders = s.nsightFolders()
+	ncu.folders = nsight.Places(s.path(""))
 	sanitizer := newTool(CUDA, "compute-sanitizer", "memory errors and races in CUDA kernels", toolkit)
 	sanitizer.folders = append(s.toolkitFolders("bin"), s.toolkitFolders("compute-sanitizer")...)
 	return []probe{
@@ -53,17 +54,6 @@ func (s *system) toolkitFolders(name string) []string {
 		}
 	}
 	return append(folders, s.path("usr/local/cuda/"+name), s.path("opt/cuda/"+name))
-}
-
-func (s *system) nsightFolders() []string {
-	folders := s.toolkitFolders("bin")
-	for _, pattern := range []string{"opt/nvidia/nsight-compute/*", "usr/local/cuda/nsight-compute*"} {
-		found, _ := filepath.Glob(s.path(pattern))
-		slices.Sort(found)
-		slices.Reverse(found) // the newest first
-		folders = append(folders, found...)
-	}
-	return folders
 }
 
 var nvccRelease = regexp.MustCompile(`\bV(\d+(?:\.\d+)+)`)

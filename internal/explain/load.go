@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"pawl/internal/diag"
+	"pawl/internal/nsight"
 )
 
 // importTime is how long ncu may take to write a report as CSV.
@@ -32,7 +32,7 @@ func load(ctx context.Context, file string) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, importTime)
 	defer cancel()
-	if ncu, err := findNCU(); err == nil {
+	if ncu, err := nsight.Find(); err == nil {
 		out, said := output(exec.CommandContext(ctx, ncu, "--import", file, "--csv", "--page", "raw", "--print-units", "base"))
 		if said != "" {
 			return nil, &diag.Problem{Pos: diag.Pos{File: file}, Message: "ncu --import: " + said, Hint: "a newer ncu reads reports of older ones, not the reverse"}
@@ -74,22 +74,4 @@ func lastLine(outputs ...[]byte) string {
 		}
 	}
 	return "it said nothing"
-}
-
-// findNCU returns ncu: the one that PAWL_NCU names, the one on PATH, or that of the toolkit.
-func findNCU() (string, error) {
-	if named := os.Getenv("PAWL_NCU"); named != "" {
-		return exec.LookPath(named)
-	}
-	if found, err := exec.LookPath("ncu"); err == nil {
-		return found, nil
-	}
-	for _, root := range []string{os.Getenv("CUDA_HOME"), os.Getenv("CUDA_PATH"), "/usr/local/cuda"} {
-		if root != "" {
-			if found, err := exec.LookPath(filepath.Join(root, "bin", "ncu")); err == nil {
-				return found, nil
-			}
-		}
-	}
-	return "", errors.New("no ncu")
 }

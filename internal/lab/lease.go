@@ -27,16 +27,20 @@ const (
 
 // Purpose says what a cell is leased for. The zero value means timing.
 type Purpose struct {
-	Memory   int64         // at least; the memory of the arguments is included
-	Threads  int           // at least
-	Beside   *Lease        // load the job into this lease's cell, beside what is loaded there already,
-	Side     int           // as this side of it
-	Tool     string        // tool of compute-sanitizer that runs the cell: the worker then limits neither memory nor threads, and locks no clocks
-	Sandbox  string        // overrides the lab's; "": the lab's
-	Deadline time.Duration // for loading; 0: the lab's
+	Memory   int64          // at least; the memory of the arguments is included
+	Threads  int            // at least
+	Beside   *Lease         // load the job into this lease's cell, beside what is loaded there already,
+	Side     int            // as this side of it
+	Tool     string         // tool of compute-sanitizer that runs the cell: the worker then limits neither memory nor threads, and locks no clocks
+	Profiler *wire.Profiler // Nsight Compute runs the cell: no limits either
+	Sandbox  string         // overrides the lab's; "": the lab's
+	Deadline time.Duration  // for loading; 0: the lab's
 
 	client *worker.Client // that opens the cell; nil: the lab's
 }
+
+// tooled reports whether the process of the cell is that of a tool.
+func (p Purpose) tooled() bool { return p.Tool != "" || p.Profiler != nil }
 
 // Lease is a cell with a job's artifact loaded. Its caller closes it.
 type Lease struct {
@@ -85,7 +89,7 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 	if err != nil {
 		return nil, err
 	}
-	if purpose.Tool == "" {
+	if !purpose.tooled() {
 		cell.Timeout = l.Timeout
 	}
 	if job.Variant.Kernel.Launcher {
@@ -93,7 +97,7 @@ func (l *Lab) Lease(ctx context.Context, job *Job, purpose Purpose) (*Lease, err
 	}
 	lease := &Lease{Cell: cell, client: client, id: job.loadID(), memory: open.Memory}
 	lease.loaded, err = cell.Load(ctx, load)
-	if purpose.Tool != "" { // the tool's output is not the row's
+	if purpose.tooled() { // the tool's output is not the row's
 		if err != nil {
 			return nil, &unloadedError{endCell(ctx, cell, err)}
 		}
@@ -184,6 +188,11 @@ func (l *Lab) requests(p *Job, purpose Purpose) (wire.Open, wire.Load) {
 	if open.Memory, open.Threads = max(open.Memory, purpose.Memory), max(open.Threads, purpose.Threads); purpose.Tool != "" {
 		// The process that the worker would limit is the tool.
 		open.Sanitizer, open.Memory, open.Threads, open.LockMHz = purpose.Tool, 0, 0, 0
+	} else if purpose.Profiler != nil {
+		open.Profiler, open.Memory, open.Threads = purpose.Profiler, 0, 0
+		if clock := purpose.Profiler.Clock; clock != "" && clock != "none" {
+			open.LockMHz = 0 // the profiler sets the clock itself
+		}
 	}
 	return open, load
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,9 @@ func (c *Command) complete() error {
 				return fmt.Errorf("%q in the policy is not an absolute path", path)
 			}
 		}
+	}
+	if c.Policy.Loopback && !c.Policy.Processes {
+		return errors.New("the policy gives a network to a program that may have no other processes")
 	}
 	if len(c.Args) == 0 {
 		c.Args = []string{c.Path}

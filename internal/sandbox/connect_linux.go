@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"encoding/binary"
+	"errors"
 	"regexp"
 	"strconv"
 
@@ -18,11 +19,17 @@ var peerName = regexp.MustCompile(`^nv_target_process_([0-9]{1,9})$`)
 // It returns false for any other address.
 func (r *reach) connect(t thread, nr uint32, args [6]uint64) (done bool, result error) {
 	const family, longest = 2, 108 // bytes of a sockaddr_un
-	if nr != unix.SYS_CONNECT || !r.peers || args[2] <= family || args[2] > family+longest {
+	if nr != unix.SYS_CONNECT || !r.peers && !r.loopback || args[2] <= family || args[2] > family+longest {
 		return false, nil
 	}
 	raw := make([]byte, args[2])
-	if n, _ := t.memory(args[1], raw); n != len(raw) || binary.NativeEndian.Uint16(raw) != unix.AF_UNIX || raw[family] != 0 {
+	if n, _ := t.memory(args[1], raw); n != len(raw) {
+		return false, nil
+	}
+	if done, err := r.dial(t, args, raw); done || !r.peers {
+		return done, err
+	}
+	if binary.NativeEndian.Uint16(raw) != unix.AF_UNIX || raw[family] != 0 {
 		return false, nil
 	}
 	name := string(raw[family+1:])
@@ -33,12 +40,10 @@ func (r *reach) connect(t thread, nr uint32, args [6]uint64) (done bool, result 
 	if pid, err := strconv.Atoi(m[1]); err != nil || pid != r.pid && sessionOf(pid) != r.pid {
 		return false, nil
 	}
-	process, err := unix.PidfdOpen(t.pid, 0)
-	if err != nil {
+	socket, err := t.socket(int(int32(args[0])))
+	if errors.Is(err, errNoProcess) {
 		return false, nil
 	}
-	defer unix.Close(process)
-	socket, err := unix.PidfdGetfd(process, int(int32(args[0])), 0)
 	if err != nil {
 		return true, err
 	}

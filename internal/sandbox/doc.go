@@ -42,7 +42,8 @@
 //     whichever way it names them. It reaches the devices of Policy.Devices and a few like
 //     /dev/null. It changes owners, times and attributes nowhere, modes below Write only.
 //   - It creates no socket. (With LocalSockets, ones that it cannot connect; with
-//     Peers, not to anything outside.)
+//     Peers, not to anything outside. With Loopback it has a network of its own, in which it
+//     reaches itself and its children alone.)
 //   - It signals, traces, inspects, reprioritises and limits no process outside.
 //   - It starts no process and executes nothing. (With Processes, children are
 //     bound by the same rules.)
@@ -50,7 +51,8 @@
 //     perf events, userfaultfd, user dispatch of system calls, keys, mounts,
 //     namespaces, System V IPC, message queues, 32-bit calls, calls newer than
 //     this package.
-//   - It gains no privilege. As root it stays user 0, without any capability.
+//   - It gains no privilege. As root it stays user 0, without any capability. (With Counters
+//     it keeps CAP_PERFMON, if its caller has it.)
 //   - It ends with the process that started it, however that ends, and Kill and
 //     Wait leave no child of it behind. (With Processes, a guard ends the children
 //     that a killed caller would leave.)

@@ -23,6 +23,7 @@ type filterOptions struct {
 	pid          uint32 // of the process that will run under it
 	processes    bool
 	localSockets bool
+	loopback     bool // it has a network of its own: TCP leads nowhere
 	notify       bool // ask the supervisor instead of refusing at once
 	scoped       bool // Landlock keeps signals inside the sandbox
 }
@@ -210,27 +211,33 @@ func (f *filter) creation() {
 func (f *filter) sockets() {
 	// A datagram socket, even one end of a pair, can be sent from to any
 	// address; the others need connect.
-	local := func(nr uint32) []unix.SockFilter {
-		return []unix.SockFilter{
+	stream := func(nr uint32, families ...uint32) []unix.SockFilter {
+		return slices.Concat([]unix.SockFilter{
 			loadArg(1),
 			{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: 0xf},
 			jump(unix.BPF_JEQ, unix.SOCK_STREAM, 2, 0),
 			jump(unix.BPF_JEQ, unix.SOCK_SEQPACKET, 1, 0),
 			f.refuse(nr),
-			loadArg(0),
-			jump(unix.BPF_JEQ, unix.AF_UNIX, 1, 0),
-			f.refuse(nr),
-			allow,
-		}
+		}, oneOf(0, families, allow, f.refuse(nr)))
 	}
-	one := func(nr uint32, allowed bool) {
-		if allowed {
-			f.on(nr, local(nr)...)
+	var families []uint32
+	if f.localSockets {
+		families = append(families, unix.AF_UNIX)
+	}
+	if f.loopback {
+		families = append(families, unix.AF_INET, unix.AF_INET6)
+	}
+	one := func(nr uint32, families ...uint32) {
+		if len(families) > 0 {
+			f.on(nr, stream(nr, families...)...)
 		} else {
 			f.on(nr, f.refuse(nr))
 		}
 	}
-	one(unix.SYS_SOCKET, f.localSockets)
-	one(unix.SYS_SOCKETPAIR, f.localSockets || f.processes)
+	one(unix.SYS_SOCKET, families...)
+	if f.processes {
+		families = []uint32{unix.AF_UNIX}
+	}
+	one(unix.SYS_SOCKETPAIR, families...)
 	f.on(unix.SYS_CONNECT, f.refuse(unix.SYS_CONNECT))
 }

@@ -66,11 +66,14 @@ type ruleset struct {
 	pins []int
 }
 
-func newRuleset(abi int) (*ruleset, error) {
+// newRuleset refuses all TCP, unless the program has a network of its own, which leads nowhere.
+func newRuleset(abi int, noTCP bool) (*ruleset, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: handledFS(abi)}
 	size := unsafe.Sizeof(attr.Handled_access_fs)
 	if abi >= 4 {
-		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+		if noTCP {
+			attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+		}
 		size += unsafe.Sizeof(attr.Handled_access_net)
 	}
 	if abi >= 6 {

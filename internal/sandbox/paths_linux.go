@@ -179,6 +179,7 @@ type reach struct {
 	pid       int
 	processes bool
 	peers     bool
+	loopback  bool
 	read      []string
 	list      []string
 	write     []string // scratch, and devices
@@ -186,7 +187,7 @@ type reach struct {
 }
 
 func newReach(pid int, c Command) *reach {
-	r := &reach{pid: pid, processes: c.Policy.Processes, peers: c.Policy.Peers}
+	r := &reach{pid: pid, processes: c.Policy.Processes, peers: c.Policy.Peers, loopback: c.Policy.Loopback}
 	own := "/proc/" + strconv.Itoa(pid)
 	resolve := func(paths ...string) (out []string) {
 		for _, p := range paths {

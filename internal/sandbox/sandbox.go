@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -39,6 +40,14 @@ type Policy struct {
 	// they inspect do, by abstract names that end in the number of the listening process. It needs
 	// LocalSockets, Processes, and a kernel whose refusals can be judged one by one.
 	Peers bool
+	// Loopback gives the program a network of its own, in which it reaches itself and its children
+	// over 127.0.0.1 and ::1, and nothing else. It needs Processes, the right to make namespaces,
+	// and a kernel whose refusals can be judged one by one: without these the program does not
+	// start, unless the mode is Off, which leaves it the caller's network.
+	Loopback bool
+	// Counters lets the program keep the capability that hardware counters take (CAP_PERFMON),
+	// where the caller has it. What else that capability allows, the filter refuses.
+	Counters bool
 	// Urgent gives the program a high scheduling priority, where the caller may: its own
 	// measurements should not be disturbed by other processes.
 	Urgent bool
@@ -105,6 +114,9 @@ type older struct {
 	NoNotify    bool
 	NoSeccomp   bool
 }
+
+// ErrNoNetwork means that a program cannot be given a network of its own (Policy.Loopback).
+var ErrNoNetwork = errors.New("cannot make a network of its own")
 
 // Seccomp levels, as in Level.Seccomp.
 const (

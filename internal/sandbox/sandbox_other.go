@@ -48,6 +48,9 @@ func Start(c Command) (*Process, error) {
 	case Require:
 		return nil, fmt.Errorf("start sandboxed %s: %w", c.Path, errors.New("this system lacks "+missingAll))
 	}
+	if c.Policy.Loopback && c.Mode != Off {
+		return nil, fmt.Errorf("start sandboxed %s: %w: this system lacks %s", c.Path, ErrNoNetwork, missingAll)
+	}
 	files, null, err := c.files()
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)

@@ -77,7 +77,12 @@ func enter(requestFd, statusFd int) error {
 	if req.Policy.Urgent { // it takes a capability, so where there is none it stays as it is
 		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, urgent)
 	}
-	if err := dropCapabilities(); err != nil {
+	if req.Policy.Loopback {
+		if err := raiseLoopback(); err != nil {
+			return err
+		}
+	}
+	if err := dropCapabilities(req.Policy.Counters); err != nil {
 		return err
 	}
 	if err := setLimits(req.Policy); err != nil {
@@ -95,6 +100,9 @@ func enter(requestFd, statusFd int) error {
 		}
 	}
 	listener := -1
+	if req.Policy.Loopback && level.Seccomp != SeccompNotify {
+		return fmt.Errorf("a program with a network of its own needs %s", missingNotify)
+	}
 	if level.Seccomp != SeccompNone {
 		var err error
 		if listener, err = applySeccomp(req, &level); err != nil {
@@ -136,10 +144,25 @@ func closeOnExecFrom(first int) error {
 	return nil
 }
 
-// dropCapabilities leaves the thread, and what it executes, without any. User
-// 0 stays user 0, powerless beyond owning files.
-func dropCapabilities() error {
+// dropCapabilities leaves the thread, and what it executes, without any, except the one for
+// hardware counters where that is kept. User 0 stays user 0, powerless beyond owning files.
+func dropCapabilities(counters bool) error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var left [2]unix.CapUserData
+	const word, bit = unix.CAP_PERFMON / 32, 1 << (unix.CAP_PERFMON % 32)
+	if counters {
+		var now [2]unix.CapUserData
+		if err := unix.Capget(&header, &now[0]); err != nil {
+			return fmt.Errorf("read capabilities: %w", err)
+		}
+		kept := now[word].Permitted & bit
+		left[word] = unix.CapUserData{Effective: kept, Permitted: kept, Inheritable: kept}
+	}
+	kept := left[word].Permitted != 0
 	for c := uintptr(0); c < 64; c++ {
+		if kept && c == unix.CAP_PERFMON {
+			continue
+		}
 		// Without the right to do this (not root), no_new_privs alone keeps
 		// an exec from gaining capabilities.
 		if unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) != nil {
@@ -149,10 +172,14 @@ func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("clear ambient capabilities: %w", err)
 	}
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	if err := unix.Capset(&header, &none[0]); err != nil {
+	if err := unix.Capset(&header, &left[0]); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	if kept {
+		// Whoever is not root keeps only ambient capabilities through an exec.
+		if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_RAISE, unix.CAP_PERFMON, 0, 0); err != nil {
+			return fmt.Errorf("keep the capability for counters: %w", err)
+		}
 	}
 	return nil
 }
@@ -188,7 +215,7 @@ func setLimits(p Policy) error {
 // applyLandlock restricts this thread and returns the descriptors that the
 // rules need somebody to hold.
 func applyLandlock(req request, abi int) ([]int, error) {
-	rules, err := newRuleset(abi)
+	rules, err := newRuleset(abi, !req.Policy.Loopback)
 	if err != nil {
 		return nil, err
 	}
@@ -257,10 +284,14 @@ func applySeccomp(req request, level *Level) (int, error) {
 		pid:          uint32(os.Getpid()),
 		processes:    req.Policy.Processes,
 		localSockets: req.Policy.LocalSockets,
+		loopback:     req.Policy.Loopback,
 		notify:       level.Seccomp == SeccompNotify,
 		scoped:       level.Landlock >= 6,
 	}
 	listener, err := install(buildFilter(o), o.notify)
+	if errors.Is(err, errNoListener) && req.Policy.Loopback {
+		return -1, fmt.Errorf("a program with a network of its own needs %s: %w", missingNotify, err)
+	}
 	if errors.Is(err, errNoListener) {
 		level.Seccomp = SeccompErrno
 		level.Missing = append(level.Missing, missingNotify)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 )
@@ -30,7 +31,7 @@ func Start(c Command) (*Process, error) {
 	}
 	if c.Mode == Off {
 		p.level = Level{Off: true, Seccomp: SeccompNone}
-		if p.proc, err = spawn(c.Path, c.Args, c.Dir, c.Env, files); err == nil {
+		if p.proc, err = spawn(c.Path, c.Args, c.Dir, c.Env, files, ownSession()); err == nil {
 			guarding("+", p.Pid())
 		}
 	} else {
@@ -59,8 +60,15 @@ func (p *Process) startSandboxed(c Command, files []*os.File) error {
 	first := len(files)
 	files = append(files, req, theirs)
 	// The running image, even if the file has been replaced meanwhile.
-	p.proc, err = spawn("/proc/self/exe", []string{os.Args[0], marker, strconv.Itoa(first)}, c.Dir, []string{}, files)
+	attributes := ownSession()
+	if c.Policy.Loopback {
+		ownNetwork(attributes)
+	}
+	p.proc, err = spawn("/proc/self/exe", []string{os.Args[0], marker, strconv.Itoa(first)}, c.Dir, []string{}, files, attributes)
 	theirs.Close()
+	if err != nil && c.Policy.Loopback {
+		return fmt.Errorf("%w: %w", ErrNoNetwork, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -84,6 +92,9 @@ func (p *Process) accept(c Command, sock *os.File) error {
 	}
 	if err != nil {
 		return err
+	}
+	if st.Err != "" && c.Policy.Loopback && strings.HasPrefix(st.Err, ErrNoNetwork.Error()) {
+		return fmt.Errorf("%w%s", ErrNoNetwork, strings.TrimPrefix(st.Err, ErrNoNetwork.Error()))
 	}
 	if st.Err != "" {
 		return errors.New(st.Err)
@@ -131,15 +142,18 @@ var spawner = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-func spawn(path string, args []string, dir string, env []string, files []*os.File) (*os.Process, error) {
+func ownSession() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+func spawn(path string, args []string, dir string, env []string, files []*os.File, attributes *syscall.SysProcAttr) (*os.Process, error) {
 	var proc *os.Process
 	var err error
 	done := make(chan struct{})
 	spawner() <- func() {
 		defer close(done)
 		proc, err = os.StartProcess(path, args, &os.ProcAttr{
-			Dir: dir, Env: env, Files: files,
-			Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+			Dir: dir, Env: env, Files: files, Sys: attributes,
 		})
 	}
 	<-done

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,7 +37,8 @@ type child struct {
 	framework string // of a Python cell
 	dirs      []string
 
-	sanitizer string    // tool of compute-sanitizer that it runs under; "": none
+	sanitizer string // tool of compute-sanitizer that it runs under; "": none
+	profiling *profiling
 	requests  io.Closer // the writing end of out: a cell ends when it is closed
 	report    string    // the tool's output; valid once exited is closed
 
@@ -84,6 +86,27 @@ const helloDeadline = 20 * time.Second
 // hostDevice stands for the machine's CPUs, where a GPU has its UUID.
 const hostDevice = "host"
 
+// tooled reports whether the cell's process is that of a tool that runs the cell.
+func (c *child) tooled() bool { return c.sanitizer != "" || c.profiling != nil }
+
+// toolEnd returns how long a tool may take to end after its cell.
+func (c *child) toolEnd() time.Duration {
+	if c.profiling != nil {
+		return c.profiling.end()
+	}
+	return sanitizedEnd
+}
+
+// awaitTool waits for the end of a tool whose cell has ended, and reports whether it came.
+func (c *child) awaitTool() bool {
+	select {
+	case <-c.exited:
+		return true
+	case <-time.After(c.toolEnd()):
+		return false
+	}
+}
+
 // onGPU reports whether the cell's kernels run on a GPU: it has one, and its framework
 // uses it.
 func (c *child) onGPU() bool { return c.device != hostDevice && !c.processor }
@@ -119,7 +142,7 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	c := &child{
 		id: id, kind: m.Cell, out: wire.NewWriter(pipes.requests), log: &boundedLog{}, scratch: scratch, quick: quick,
 		limits: limits{memory: m.Memory, threads: m.Threads}, device: device, framework: m.Framework, dirs: importFolders(m.Dirs),
-		sanitizer: m.Sanitizer, requests: pipes.requests, witness: s.witness,
+		sanitizer: m.Sanitizer, profiling: runs.profiling, requests: pipes.requests, witness: s.witness,
 		frames: make(chan *wire.Frame, 16), exited: make(chan struct{}),
 	}
 	c.proc, err = sandbox.Start(sandbox.Command{
@@ -135,6 +158,9 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 	if err != nil {
 		pipes.closeOurEnds()
 		clear()
+		if fault := noNetwork(err); fault != nil {
+			return nil, fault
+		}
 		return nil, result.Faultf(result.CauseInternal, "cannot start a cell: %v", err).WithHint("pawl doctor shows what this Linux kernel supports")
 	}
 	c.meter = machine.NewMeter(os.Getpid(), os.Getppid(), c.proc.Pid())
@@ -190,7 +216,11 @@ func (c *child) supervise(p *pipes) {
 	}
 	p.closeOurEnds()
 	if c.sanitizer != "" {
-		c.report = readSanitizerLog(c.scratch)
+		c.report = readToolLog(filepath.Join(c.scratch, sanitizerLog))
+	}
+	if c.profiling != nil {
+		endStrays(c.scratch)
+		c.profiling.collect(c.scratch)
 	}
 	_ = os.RemoveAll(c.scratch)
 	_ = os.RemoveAll(c.quick)
@@ -201,6 +231,8 @@ func (c *child) greet(ctx context.Context) error {
 	limit := helloDeadline
 	if c.sanitizer != "" {
 		limit = sanitizedHello
+	} else if c.profiling != nil {
+		limit = profiledHello
 	}
 	frame, _, err := c.receive(ctx, 0, time.Now(), limit, false)
 	if err != nil {
@@ -337,7 +369,11 @@ func (c *child) fail(why *result.Fault) error {
 	if why == nil {
 		// The pipe closed: give the process time to exit by itself, so that its own exit status is
 		// seen.
-		why = c.leaving()
+		if !c.tooled() {
+			why = c.leaving()
+		} else if !c.awaitTool() {
+			why = result.Faultf(result.CauseTimeout, "the tool had not ended %v after the cell closed its result descriptor: the cell was ended", c.toolEnd())
+		}
 	}
 	c.end(why)
 	<-c.exited
@@ -350,11 +386,16 @@ func (c *child) story() error {
 	fault := c.verdict
 	c.mu.Unlock()
 	died, printed := causeOfDeath(c.state, c.log.String(), c.buffers)
+	var profile *wire.Profile
+	if c.profiling != nil {
+		fault = c.profiling.ended(fault, c.state, printed)
+		profile = c.profiling.said(c.state.String())
+	}
 	if fault == nil {
 		fault = died
 	}
 	box := c.sandboxReport()
-	return &Failed{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: c.peak.Load(), CellEnded: true, Sanitizer: c.report}}
+	return &Failed{wire.Failure{Fault: *fault, Log: printed, Sandbox: &box, PeakMemory: c.peak.Load(), CellEnded: true, Sanitizer: c.report, Profile: profile}}
 }
 
 // farewell is how long an idle cell may take to answer a last ping.
@@ -366,8 +407,17 @@ func (c *child) close(ctx context.Context) (*wire.CloseReply, error) {
 	if _, _, err := c.ask(ctx, wire.OpPing, nil, farewell); err != nil {
 		return nil, err
 	}
-	if c.sanitizer != "" {
-		c.finish()
+	if c.tooled() {
+		c.requests.Close() // the cell ends by itself: the tool writes its summary then
+		cancelled := context.AfterFunc(ctx, func() { c.end(interrupted()) })
+		inTime := c.awaitTool()
+		cancelled()
+		switch {
+		case ctx.Err() != nil:
+			return nil, c.fail(interrupted())
+		case !inTime && c.profiling != nil:
+			return nil, c.fail(result.Faultf(result.CauseTimeout, "no end after %v: the cell was ended", c.toolEnd()))
+		}
 	}
 	_ = c.proc.Kill()
 	<-c.exited

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ type Cell struct {
 	// a launch that does not end is told the limit that its author knows.
 	Timeout   time.Duration
 	reference bool // it gives right answers, for which it has longer
+	profiled  bool // it runs under Nsight Compute, which takes a while to end
 }
 
 // told adds what the parent knows to a failed launch: the limit that it exceeded, and the signature
@@ -90,7 +92,7 @@ func (c *Client) Open(ctx context.Context, m wire.Open) (*Cell, error) {
 	if _, err := c.call(ctx, wire.OpOpen, m, nil, lockWait, &cell.Info); err != nil {
 		return nil, err
 	}
-	cell.id = cell.Info.Cell
+	cell.id, cell.profiled = cell.Info.Cell, m.Profiler != nil
 	c.holds(cell.Info.HeldS)
 	return cell, nil
 }
@@ -148,6 +150,16 @@ func (c *Cell) Produce(ctx context.Context, m wire.Produce) (*wire.ProduceReply,
 	return reply, c.told(err)
 }
 
+// Profile launches where the profiler looks that the cell was opened with.
+func (c *Cell) Profile(ctx context.Context, m wire.ProfileLaunches) (*wire.Profiled, error) {
+	m.Cell = c.id
+	reply, err := ask[wire.Profiled](ctx, c, wire.OpProfile, m, m.DeadlineS)
+	if err == nil && (reply.Launches < -1 || reply.Launches > math.MaxInt32) {
+		err = result.Faultf(result.CauseForged, "the cell counts %d launches", reply.Launches)
+	}
+	return reply, err
+}
+
 // Judge compares outputs that the worker keeps; the cell is an oracle's.
 func (c *Cell) Judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) {
 	m.Cell = c.id
@@ -162,6 +174,9 @@ func (c *Cell) Judge(ctx context.Context, m wire.Judge) (*wire.Judged, error) {
 // Close ends the cell and returns the rest of its story. A *Failed error means that the cell's
 // earlier answers cannot be trusted.
 func (c *Cell) Close(ctx context.Context) (*wire.CloseReply, error) {
+	if c.profiled { // whose end takes minutes, and leaves nothing when it is cut short
+		return ask[wire.CloseReply](ctx, c, wire.OpClose, wire.Close{Cell: c.id}, (repeatedEnd + 3*importTime).Seconds())
+	}
 	return ask[wire.CloseReply](context.WithoutCancel(ctx), c, wire.OpClose, wire.Close{Cell: c.id}, 0)
 }
 

@@ -4,22 +4,31 @@ import (
 	"fmt"
 	"os"
 
+	"pawl/internal/result"
 	"pawl/internal/sandbox"
 	"pawl/internal/worker/wire"
 )
 
 // program is the executable of a cell, and what it may reach.
 type program struct {
-	path   string
-	args   []string
-	env    []string
-	policy sandbox.Policy
+	path      string
+	args      []string
+	env       []string
+	policy    sandbox.Policy
+	profiling *profiling // it runs under Nsight Compute; nil: it does not
 }
 
 // programOf returns the program of a cell that writes below scratch, including the tool it runs
 // under.
 func (s *server) programOf(m wire.Open, device, scratch string) (*program, error) {
 	p, err := s.plainProgram(m, device, scratch)
+	if err == nil && m.Profiler != nil {
+		if m.Sanitizer != "" {
+			return nil, result.Faultf(result.CauseProtocol, "a cell runs under one tool: a sanitizer or a profiler")
+		}
+		p.profiling, err = s.profiledProgram(p, m, scratch)
+		return p, err
+	}
 	if err != nil || m.Sanitizer == "" {
 		return p, err
 	}

@@ -156,7 +156,20 @@ func (s *server) closeCell(ctx context.Context, m wire.Close) (*wire.CloseReply,
 	defer c.asking.Unlock()
 	reply, err := c.close(ctx)
 	s.dropEnded(c)
+	if err == nil && c.profiling != nil {
+		err = s.profileOf(ctx, c, reply)
+	}
 	return reply, err
+}
+
+// profile launches where Nsight Compute looks.
+func (s *server) profile(ctx context.Context, c *child, m wire.ProfileLaunches) (*wire.Profiled, error) {
+	if c.profiling == nil {
+		return nil, result.Faultf(result.CauseProtocol, "the cell was not opened with a profiler")
+	}
+	said := &wire.Profiled{}
+	_, _, err := s.ask(ctx, c, wire.OpProfile, m, m.DeadlineS, said)
+	return said, err
 }
 
 // dropEnded removes a cell that has ended; one that was too busy to be ended stays.

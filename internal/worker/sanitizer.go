@@ -104,23 +104,14 @@ func (p *program) sanitize(path, tool, scratch string) error {
 	return nil
 }
 
-// finish lets a cell under compute-sanitizer end by itself: the tool writes its summary then.
-func (c *child) finish() {
-	c.requests.Close()
-	select {
-	case <-c.exited:
-	case <-time.After(sanitizedEnd):
-	}
-}
-
-// sanitizerHalf bounds a tool's log: this much of its beginning and of its end is kept. It must fit
+// toolLogHalf bounds a tool's log: this much of its beginning and of its end is kept. It must fit
 // into a frame, and JSON writes some characters as six.
-const sanitizerHalf = 48 << 10
+const toolLogHalf = 48 << 10
 
-// readSanitizerLog reads the tool's output. The cell's code could write there too, so the log is as
+// readToolLog reads a tool's output. The cell's code could write there too, so the log is as
 // trustworthy as the cell.
-func readSanitizerLog(scratch string) string {
-	f, err := os.OpenFile(filepath.Join(scratch, sanitizerLog), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+func readToolLog(path string) string {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return ""
 	}
@@ -129,12 +120,12 @@ func readSanitizerLog(scratch string) string {
 	if err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	if info.Size() <= 2*sanitizerHalf {
-		all, _ := io.ReadAll(io.LimitReader(f, 2*sanitizerHalf)) // as much as there is
+	if info.Size() <= 2*toolLogHalf {
+		all, _ := io.ReadAll(io.LimitReader(f, 2*toolLogHalf)) // as much as there is
 		return strings.ToValidUTF8(string(all), "\uFFFD")
 	}
-	head, tail := make([]byte, sanitizerHalf), make([]byte, sanitizerHalf)
+	head, tail := make([]byte, toolLogHalf), make([]byte, toolLogHalf)
 	n, _ := io.ReadFull(f, head)
-	m, _ := f.ReadAt(tail, info.Size()-sanitizerHalf)
-	return strings.ToValidUTF8(fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head[:n], info.Size()-2*sanitizerHalf, tail[:m]), "\uFFFD")
+	m, _ := f.ReadAt(tail, info.Size()-toolLogHalf)
+	return strings.ToValidUTF8(fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head[:n], info.Size()-2*toolLogHalf, tail[:m]), "\uFFFD")
 }

@@ -164,12 +164,12 @@ func TestSanitizedProgram(t *testing.T) {
 
 func TestSanitizerLogIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	text := "first\n" + strings.Repeat("x", 3*sanitizerHalf) + "\nlast"
+	text := "first\n" + strings.Repeat("x", 3*toolLogHalf) + "\nlast"
 	if err := os.WriteFile(filepath.Join(dir, sanitizerLog), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got := readSanitizerLog(dir)
-	if !strings.HasPrefix(got, "first\n") || !strings.HasSuffix(got, "\nlast") || len(got) > 2*sanitizerHalf+100 {
+	got := readToolLog(filepath.Join(dir, sanitizerLog))
+	if !strings.HasPrefix(got, "first\n") || !strings.HasSuffix(got, "\nlast") || len(got) > 2*toolLogHalf+100 {
 		t.Errorf("%d bytes", len(got))
 	}
 	if err := os.Remove(filepath.Join(dir, sanitizerLog)); err != nil {
@@ -178,7 +178,7 @@ func TestSanitizerLogIsBounded(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, sanitizerLog)); err != nil {
 		t.Fatal(err)
 	}
-	if got := readSanitizerLog(dir); got != "" {
+	if got := readToolLog(filepath.Join(dir, sanitizerLog)); got != "" {
 		t.Errorf("a link was followed: %.40q", got)
 	}
 }

@@ -49,6 +49,7 @@ type server struct {
 	caches  []result.Cache               // of a CPU
 	python  func() (*interpreter, error) // evaluated once
 	sources sourceFolders
+	tools   sync.Map // by path of an ncu, its version
 
 	locking chan struct{}             // held while a device's lock is being taken
 	locks   map[string]*deviceLock    // of devices, each taken with its first cell; guarded by locking
@@ -158,6 +159,15 @@ func (s *server) accept(ctx context.Context, frame *wire.Frame) {
 			err = s.store.put(m, frame.Data)
 		}
 		s.reply(frame.ID, nil, nil, err)
+	case wire.OpGet:
+		var m wire.Get
+		err := frame.Decode(&m)
+		var reply *wire.GetReply
+		var part []byte
+		if err == nil {
+			reply, part, err = s.store.get(m)
+		}
+		s.reply(frame.ID, reply, part, err)
 	default:
 		ctx, cancel := context.WithCancel(ctx)
 		s.inFlight.Store(frame.ID, cancel)
@@ -215,6 +225,8 @@ func (s *server) perform(ctx context.Context, frame *wire.Frame) (body any, blob
 		body, err = onCell(ctx, s, frame, func(m *wire.Produce) *uint64 { return &m.Cell }, s.produce)
 	case wire.OpJudge:
 		body, err = onCell(ctx, s, frame, func(m *wire.Judge) *uint64 { return &m.Cell }, s.judge)
+	case wire.OpProfile:
+		body, err = onCell(ctx, s, frame, func(m *wire.ProfileLaunches) *uint64 { return &m.Cell }, s.profile)
 	default:
 		err = result.Faultf(result.CauseProtocol, "a worker has no operation %q", frame.Op)
 	}

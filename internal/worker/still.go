@@ -56,7 +56,7 @@ func (c *child) wake() error {
 // still stops the cell until the next request, and waits until it has stopped: the next request to
 // another cell must not be disturbed.
 func (c *child) still() {
-	if !c.loaded || c.alone || c.kind == "oracle" || c.sanitizer != "" { // no candidate code to stop, or a tool that must go on
+	if !c.loaded || c.alone || c.kind == "oracle" || c.tooled() { // no candidate code to stop, or a tool that must go on
 		return
 	}
 	p := &c.pause

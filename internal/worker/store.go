@@ -28,6 +28,8 @@ type store struct {
 
 	mu   sync.Mutex
 	kept []keptOutput // the newest last
+
+	published []string // hashes of files for the parent, the newest last
 }
 
 type upload struct {
@@ -48,7 +50,7 @@ func newStore() (*store, error) {
 	if roomIn(memoryFolder) >= memoryLeast {
 		s.quick, s.held, _ = lockedFolder(memoryFolder) // without it all outputs go to the other folder
 	}
-	for _, folder := range append(s.outputs(), s.blobs()) {
+	for _, folder := range append(s.outputs(), s.blobs(), s.profiles()) {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			return nil, fmt.Errorf("make the worker's folder: %w", err)
 		}

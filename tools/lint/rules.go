@@ -10,7 +10,7 @@ package main
 var floors = []floor{
 	// Floor 1, leaves: so plain that any room can use them without a thought.
 	{
-		rooms: "diag disk dtype formula plot stat term unit",
+		rooms: "diag disk dtype formula nsight plot stat term unit",
 		uses:  "",
 		why:   "a leaf imports nothing of pawl",
 	},
@@ -69,7 +69,7 @@ var floors = []floor{
 	{
 		rooms: "worker",
 		// sandbox: a cell is started inside it. worker: wire and cell.
-		uses: "diag disk dtype formula machine native oracle result sandbox spec stat unit worker",
+		uses: "diag disk dtype formula machine native nsight oracle result sandbox spec stat unit worker",
 		why:  "a worker is trusted; it is given artifacts and decides nothing",
 	},
 	{
@@ -173,7 +173,7 @@ var floors = []floor{
 
 	{
 		rooms: "explain",
-		uses:  "advice diag disk lab profile result run spec unit",
+		uses:  "advice diag disk lab nsight profile result run spec unit",
 		why:   "why a kernel takes its time follows from files, and from what a lab shows of a job; no verdict reads it",
 	},
 

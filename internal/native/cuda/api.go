@@ -75,6 +75,8 @@ var (
 	cuGraphUpload                               = function("cuGraphUpload")
 	cuGraphDestroy                              = function("cuGraphDestroy")
 	cuGraphExecDestroy                          = function("cuGraphExecDestroy")
+	cuProfilerStart                             = function("cuProfilerStart")
+	cuProfilerStop                              = function("cuProfilerStop")
 )
 
 func (d *Driver) address(p *proc) dl.Func { return d.addresses[p.number] }

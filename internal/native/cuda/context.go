@@ -31,6 +31,13 @@ func (c Context) SetCurrent() error {
 // in it.
 func (d *Driver) Synchronize() error { return d.call(cuCtxSynchronize) }
 
+// StartProfiler makes a profiler that this process runs under look at what is launched from here on.
+// Without a profiler it does nothing.
+func (d *Driver) StartProfiler() error { return d.call(cuProfilerStart) }
+
+// StopProfiler makes it look away again.
+func (d *Driver) StopProfiler() error { return d.call(cuProfilerStop) }
+
 // Limit is a CUlimit.
 type Limit int32
 

@@ -34,6 +34,10 @@ var ErrMute = errors.New("the reply descriptor is closed")
 // SanitizerVariable names the tool of compute-sanitizer that a cell runs under.
 const SanitizerVariable = "PAWL_CELL_SANITIZER"
 
+// ProfilerVariable is set in a cell that runs under Nsight Compute, to the way in which that repeats
+// launches.
+const ProfilerVariable = "PAWL_CELL_PROFILER"
+
 // executor is the part that differs between kinds of cells.
 type executor interface {
 	load(*wire.Load) (*wire.Loaded, error)
@@ -41,6 +45,11 @@ type executor interface {
 	sample(*wire.Sample) (*wire.Sampled, error)
 	run(*wire.Run) (*wire.Ran, error)
 	produce(*wire.Produce) (*wire.Produced, error)
+}
+
+// profiler is an executor whose launches a profiler can look at.
+type profiler interface {
+	profile(*wire.ProfileLaunches) (*wire.Profiled, error)
 }
 
 // Kinds are the kinds of cells that this binary can run.
@@ -88,9 +97,9 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 	if err := <-ended; !errors.Is(err, io.EOF) {
 		return err
 	}
-	if os.Getenv(SanitizerVariable) != "" {
-		// The Go runtime exits without notifying the libraries in the process, and a sanitizer's
-		// library writes its report at exit.
+	if os.Getenv(SanitizerVariable) != "" || os.Getenv(ProfilerVariable) != "" {
+		// The Go runtime exits without notifying the libraries in the process, and a tool's library
+		// writes its report at exit.
 		callC("exit")
 	}
 	return nil
@@ -152,6 +161,12 @@ func dispatch(e executor, frame *wire.Frame) (body any, blob []byte, err error) 
 			return nil, nil, result.Faultf(result.CauseProtocol, "only an oracle cell judges")
 		}
 		body, err = perform(frame, judge.judge)
+	case wire.OpProfile:
+		profiled, able := e.(profiler)
+		if !able {
+			return nil, nil, result.Faultf(result.CauseProtocol, "only a cell with a GPU is profiled")
+		}
+		body, err = perform(frame, profiled.profile)
 	default:
 		err = result.Faultf(result.CauseProtocol, "a cell has no operation %q", frame.Op)
 	}

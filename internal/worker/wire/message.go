@@ -16,6 +16,7 @@ const (
 	OpCancel = "cancel"
 	OpHave   = "have"
 	OpPut    = "put"
+	OpGet    = "get"
 	OpOpen   = "open"
 	OpClose  = "close"
 
@@ -25,6 +26,7 @@ const (
 	OpRun     = "run"
 	OpProduce = "produce"
 	OpJudge   = "judge"
+	OpProfile = "profile"
 
 	OpOK    = "ok"
 	OpError = "error"
@@ -84,6 +86,10 @@ type Open struct {
 	// or synccheck. Only what prepare and produce do is then worth anything.
 	Sanitizer string `json:"sanitizer,omitempty"`
 
+	// Nsight Compute to run the cell under. Only what prepare and profile do is then worth
+	// anything.
+	Profiler *Profiler `json:"profiler,omitempty"`
+
 	// Of a python cell.
 	Framework string   `json:"framework,omitempty"` // torch, cupy, jax or numpy; numpy needs no GPU
 	Dirs      []string `json:"dirs,omitempty"`      // folders to import from, where the worker's machine has them
@@ -111,6 +117,7 @@ type CloseReply struct {
 	Sandbox    result.Sandbox `json:"sandbox"`
 	PeakMemory int64          `json:"peak_memory"`
 	Sanitizer  string         `json:"sanitizer,omitempty"` // what compute-sanitizer wrote, bounded
+	Profile    *Profile       `json:"profile,omitempty"`   // what Nsight Compute wrote
 }
 
 // Load gives a cell its artifact. The worker fills Path for the cell.
@@ -346,6 +353,7 @@ type Failure struct {
 	PeakMemory int64           `json:"peak_memory,omitempty"`
 	CellEnded  bool            `json:"cell_ended,omitempty"` // the cell is gone; open another
 	Sanitizer  string          `json:"sanitizer,omitempty"`  // as in CloseReply
+	Profile    *Profile        `json:"profile,omitempty"`    // likewise
 }
 
 // Note is a remark about a request under way, such as waiting for a lock.

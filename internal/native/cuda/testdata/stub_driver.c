@@ -122,7 +122,7 @@ ABSENT(cuMemAlloc_v2) ABSENT(cuMemFree_v2) ABSENT(cuMemGetInfo_v2) ABSENT(cuMems
 ABSENT(cuMemcpyHtoDAsync_v2) ABSENT(cuMemcpyDtoHAsync_v2) ABSENT(cuMemcpyDtoDAsync_v2)
 ABSENT(cuMemHostAlloc) ABSENT(cuMemHostGetDevicePointer_v2) ABSENT(cuMemFreeHost)
 ABSENT(cuStreamCreate) ABSENT(cuStreamDestroy_v2) ABSENT(cuStreamSynchronize) ABSENT(cuStreamWaitEvent)
-ABSENT(cuStreamBeginCapture_v2) ABSENT(cuStreamEndCapture)
+ABSENT(cuStreamBeginCapture_v2) ABSENT(cuStreamEndCapture) ABSENT(cuProfilerStart) ABSENT(cuProfilerStop)
 ABSENT(cuEventCreate) ABSENT(cuEventDestroy_v2) ABSENT(cuEventRecord) ABSENT(cuEventSynchronize) ABSENT(cuEventQuery)
 ABSENT(cuGraphInstantiateWithFlags) ABSENT(cuGraphLaunch) ABSENT(cuGraphUpload) ABSENT(cuGraphDestroy)
 #ifndef INCOMPLETE

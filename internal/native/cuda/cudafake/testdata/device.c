@@ -203,6 +203,19 @@ int cuCtxSetCurrent(struct device *context) {
 }
 int cuCtxSynchronize(void) { ENTER(true); return run_all(current()); }
 
+// A profiler names a file: kernels that are launched while it looks are listed there.
+static bool profiled;
+int cuProfilerStart(void) { ENTER(true); profiled = true; note("profiler on"); return 0; }
+int cuProfilerStop(void) { ENTER(true); profiled = false; note("profiler off"); return 0; }
+void list_profiled(const char *kernel) {
+	const char *path = getenv("CUDAFAKE_PROFILE");
+	FILE *file = profiled && path ? fopen(path, "a") : NULL;
+	if (!file) return;
+	fprintf(file, "%s\n", kernel);
+	fclose(file);
+	if (getenv("CUDAFAKE_HANG")) for (;;) pause(); // as a kernel that waits for another does when it is replayed
+}
+
 int cuCtxGetLimit(size_t *value, unsigned limit) {
 	ENTER(true);
 	if (limit >= 16) return UNSUPPORTED_LIMIT;

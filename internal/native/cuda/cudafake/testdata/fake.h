@@ -71,6 +71,7 @@ struct device *current(void);
 int current_index(void);
 int enter(const char *function, bool needs_context);
 void note(const char *format, ...);
+void list_profiled(const char *kernel);
 uint64_t host_now(void);
 int setting(const char *name);
 

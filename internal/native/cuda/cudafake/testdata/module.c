@@ -260,6 +260,7 @@ int cuLaunchKernelEx(const struct config *c, struct function *f, void **params, 
 	for (int i = 0, at = 0; i < 12 && f->kernel->sizes[i]; at += (f->kernel->sizes[i] + 15) / 16 * 16, i++) {
 		memcpy(o.params + at, params[i], f->kernel->sizes[i]);
 	}
+	list_profiled(f->kernel->name);
 	return enqueue(s, &o);
 }
 

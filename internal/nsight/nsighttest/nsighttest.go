@@ -1,0 +1,45 @@
+// Package nsighttest has a stand-in for Nsight Compute, for tests beside the fake CUDA driver: a
+// script that starts a program, notes which kernels that launches between the start and the stop of
+// its range, and writes reports and CSV files of them.
+package nsighttest
+
+import (
+	_ "embed"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pawl/internal/nsight"
+)
+
+//go:embed ncu.sh
+var script string
+
+// Version is what the stand-in says of its version.
+const Version = "Version 2025.3.1.0 (build 36398880) (public-release)"
+
+// Ways in which the stand-in fails, for Use. Those with a colon are followed by an argument.
+const (
+	Works       = ""
+	Refused     = "refused"      // the driver permits no counters
+	Unknown     = "unknown:"     // and the names of the metrics that are not known, each followed by a comma
+	Blind       = "blind"        // it sees no kernel
+	Hangs       = "hangs"        // a kernel never ends, and a helper has left the group of processes
+	Crashes     = "crashes"      // by a signal
+	Huge        = "huge"         // the report is larger than any may be
+	HugeCSV     = "huge-csv"     // and so is its CSV
+	ImportHangs = "import-hangs" // it does not end when it reads a report
+	ImportFails = "import-fails" // it cannot read the report
+)
+
+// Use makes the stand-in this process's Nsight Compute, and that of the workers it starts.
+func Use(t testing.TB, mode string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ncu")
+	if err := os.WriteFile(path, []byte(strings.Replace(script, "@MODE@", mode, 1)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(nsight.Variable, path)
+	return path
+}
