@@ -33,10 +33,13 @@ type perf interface {
 
 // Count starts to count what the threads of a process do, and those that they start from now on.
 // The hardware counters among the names form one group: the processor counts all of them or none.
-// A counter that cannot be opened for every thread is absent. The caller closes the Counting.
-func Count(pid int, names []string) *Counting { return count(live, systemPerf{}, pid, names) }
+// A counter that cannot be opened for every thread is absent. The threads in except are not
+// counted. The caller closes the Counting.
+func Count(pid int, names []string, except ...int) *Counting {
+	return count(live, systemPerf{}, pid, names, except...)
+}
 
-func count(h host, kernel perf, pid int, names []string) *Counting {
+func count(h host, kernel perf, pid int, names []string, except ...int) *Counting {
 	c := &Counting{host: h, kernel: kernel, open: map[string][]int{}, absent: map[string]result.Uncounted{}}
 	for _, name := range names {
 		if _, known := findCounter(name); !known {
@@ -46,7 +49,9 @@ func count(h host, kernel perf, pid int, names []string) *Counting {
 	}
 	threads := h.threads(pid)
 	for _, tid := range threads {
-		c.attach(tid)
+		if !slices.Contains(except, tid) {
+			c.attach(tid)
+		}
 	}
 	if len(threads) == 0 {
 		for _, name := range c.names {

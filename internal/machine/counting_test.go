@@ -108,6 +108,9 @@ func TestCounts(t *testing.T) {
 	if kernel.closed != 6 {
 		t.Errorf("%d descriptors of 6 were closed", kernel.closed)
 	}
+	if got := count(machineWith(t, nil), kernel, 7, []string{"cycles"}, 9, 10).Read(); len(got.Counts) != 1 || got.Counts[0].Value != 3_000_000 {
+		t.Errorf("without a thread: %+v", got)
+	}
 }
 
 // A group that the PMU cannot hold is counted in turns.

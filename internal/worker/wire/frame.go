@@ -22,7 +22,7 @@ import (
 // additions that older peers may ignore.
 const (
 	Major = 1
-	Minor = 5
+	Minor = 6
 )
 
 // Limits of what a peer may send.
