@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,10 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "gpu-worker" {
 		beWorkerWithGPU()
+		return
+	}
+	if filepath.Base(os.Args[0]) == realPawl {
+		bePawl()
 		return
 	}
 	if !puppet.StandIn(os.Args, os.Stdin, os.Stdout) {

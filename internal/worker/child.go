@@ -61,6 +61,7 @@ type child struct {
 	problems  map[int]problem // by side
 	cores     []int           // cores that it was told to pin to
 	threads   int             // threads that compute its last problem
+	own       []int           // threads that launch nothing, by what the cell says
 	leaves    string          // folder of its last outputs
 	alone     bool            // it has loaded only device code: no foreign code runs in its process
 	loaded    bool            // it has loaded something

@@ -246,7 +246,7 @@ func (s *server) prepare(ctx context.Context, c *child, m wire.Prepare) (*wire.P
 	if _, _, err := s.ask(ctx, c, wire.OpPrepare, m, m.DeadlineS, &said); err != nil {
 		return nil, err
 	}
-	c.buffers, c.cores, c.threads = said.Buffers, m.Cores, m.Threads
+	c.buffers, c.cores, c.threads, c.own = said.Buffers, m.Cores, m.Threads, said.Own
 	return &wire.PrepareReply{Prepared: said, State: before}, nil
 }
 
@@ -291,6 +291,11 @@ func (s *server) sample(ctx context.Context, c *child, m wire.Sample) (*sampled,
 	if m.ForgetBytes = 0; m.Forget {
 		m.ForgetBytes = s.forgetBytes(c)
 	}
+	counters, err := c.count(&m)
+	if err != nil {
+		return nil, err
+	}
+	defer counters.Close()
 	var said wire.Sampled
 	before := s.look(c)
 	busyBefore, clocked := processTime(c.proc.Pid())
@@ -298,7 +303,7 @@ func (s *server) sample(ctx context.Context, c *child, m wire.Sample) (*sampled,
 	if err != nil {
 		return nil, err
 	}
-	reply := &wire.SampleReply{WorkerS: took.Seconds()}
+	reply := &wire.SampleReply{WorkerS: took.Seconds(), Counters: counters.read()}
 	if busy, ok := processTime(c.proc.Pid()); clocked && ok {
 		reply.BusyS = (busy - busyBefore).Seconds()
 	}

@@ -371,6 +371,45 @@ func TestSamples(t *testing.T) {
 	})
 }
 
+// Counters of the processor are counted or absent with a reason, one or the other for each; of a
+// kernel on a GPU they say nothing.
+func TestCounters(t *testing.T) {
+	eachKind(t, func(t *testing.T, p *peer, kind string) {
+		cell := p.ready(kind, modeFine)
+		asked := wire.Sample{Cell: cell, Count: 20, Repeat: 1, Cache: "cold", Counters: []string{"task-clock", "cycles", "instructions", "no-such-counter"}}
+		if kind == "cuda" {
+			p.fails(result.CauseUnsupported, wire.OpSample, asked, nil)
+			return
+		}
+		for _, dry := range []bool{false, true} {
+			asked.Dry = dry
+			var reply wire.SampleReply
+			p.ok(wire.OpSample, asked, nil, &reply)
+			if reply.Counters == nil || len(reply.Counters.Counts)+len(reply.Counters.Absent) != len(asked.Counters) {
+				t.Fatalf("%+v", reply.Counters)
+			}
+			var absent []string
+			for _, a := range reply.Counters.Absent {
+				if absent = append(absent, a.Name); a.Why == "" {
+					t.Errorf("%s is absent for no reason", a.Name)
+				}
+			}
+			if !slices.Contains(absent, "no-such-counter") {
+				t.Errorf("absent are %v", absent)
+			}
+			for _, c := range reply.Counters.Counts {
+				if c.Value <= 0 || c.EnabledS <= 0 || c.RunningS <= 0 || c.RunningS > 1.001*c.EnabledS || c.Name == "task-clock" && (c.Unit != "s" || c.Value > reply.WorkerS*64) {
+					t.Errorf("%+v in %g s", c, reply.WorkerS)
+				}
+			}
+		}
+		var reply wire.SampleReply
+		if p.ok(wire.OpSample, wire.Sample{Cell: cell, Count: 1, Repeat: 1}, nil, &reply); reply.Counters != nil {
+			t.Errorf("nobody asked for %+v", reply.Counters)
+		}
+	})
+}
+
 // answer returns the hash of what the suite's kernel must write.
 func answer(batch, steps int) string {
 	arg, key := problem(0, modeFine).Args[0], oracle.Key(7, 0, batch)

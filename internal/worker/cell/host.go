@@ -129,6 +129,8 @@ func (h *host) prepare(m *wire.Prepare) (*wire.Prepared, error) {
 			h.keepOff(m.Cores, &set)
 		}
 	}
+	self := unix.Gettid()
+	reply.Own = slices.DeleteFunc(slices.Clone(h.own), func(tid int) bool { return tid == self })
 	h.threads = max(1, m.Threads)
 	h.setThreads.Call(uintptr(h.threads))
 	h.measureOverhead()
@@ -353,10 +355,11 @@ func (h *host) sample(m *wire.Sample) (*wire.Sampled, error) {
 		}
 		keep := i+1 == m.Keep
 		start := core.Now()
-		if m.Dry {
-			h.touch()
-		} else {
+		switch {
+		case !m.Dry:
 			h.launch(int64(m.Repeat))
+		case !m.Counted: // touching would be counted, too
+			h.touch()
 		}
 		if keep {
 			h.signals.hold()
@@ -372,7 +375,11 @@ func (h *host) sample(m *wire.Sample) (*wire.Sampled, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !m.Dry && m.Cache == "cold" && h.looks < cacheLooks {
+		switch {
+		case m.Cache != "cold":
+		case m.Counted:
+			h.evict() // what follows finds the caches as it does where nothing was launched
+		case !m.Dry && h.looks < cacheLooks:
 			h.lookAtCaches()
 		}
 		reply.GHz = append(reply.GHz, h.clock())
@@ -463,9 +470,13 @@ func (h *host) settle(cold bool) {
 	for _, b := range h.buffers {
 		b.restore()
 	}
-	if !cold {
-		return
+	if cold {
+		h.evict()
 	}
+}
+
+// evict flushes the arguments from the caches.
+func (h *host) evict() {
 	for _, b := range h.buffers {
 		h.flush(b.address(), b.size)
 		if len(b.pristine) > 0 { // nobody's time may depend on whether launches leave it in a cache

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"pawl/internal/native/core"
 	"pawl/internal/worker/wire"
 )
@@ -91,5 +93,36 @@ func TestLines(t *testing.T) {
 		if len(lines) == 0 || len(lines) > probeLines {
 			t.Fatalf("%d lines", len(lines))
 		}
+	}
+}
+
+// With and without launches a counted request does the same besides them, so that what it counts
+// can be subtracted: nothing is touched in their place, and caches are flushed behind them, too.
+func TestCounted(t *testing.T) {
+	w := newWitness(t)
+	prepared := w.prepare(wire.Prepare{})
+	flushed := 0
+	w.host.flush = func(uintptr, int) { flushed++ }
+	flushes := func(m wire.Sample) int {
+		flushed = 0
+		w.mustSample(m)
+		return flushed
+	}
+	usual := flushes(wire.Sample{Count: 3, Repeat: 1, Cache: "cold", Dry: true})
+	touched, looks, launches := w.host.touched, w.host.looks, w.launches()
+	for _, dry := range []bool{false, true} {
+		if got := flushes(wire.Sample{Count: 3, Repeat: 1, Cache: "cold", Dry: dry, Counted: true}); got != 2*usual || usual == 0 {
+			t.Errorf("dry %t: %d flushes, and %d where it is not counted", dry, got, usual)
+		}
+		if got := flushes(wire.Sample{Count: 1, Repeat: 3, Cache: "hot", Dry: dry, Counted: true}); got != 0 {
+			t.Errorf("dry %t: %d flushes of hot caches", dry, got)
+		}
+	}
+	if w.host.touched != touched || w.host.looks != looks || w.launches() != launches+4 {
+		t.Errorf("touched %d and %d, %d looks, %d launches", touched, w.host.touched, w.host.looks-looks, w.launches()-launches)
+	}
+	self, _ := answer(w, func(int) (int, error) { return unix.Gettid(), nil }, 0)
+	if all := ownThreads(); len(prepared.Own) == 0 || slices.Contains(prepared.Own, self) || !slices.Contains(all, prepared.Own[0]) {
+		t.Errorf("its own threads are %v of %v; %d launches", prepared.Own, all, self)
 	}
 }

@@ -238,6 +238,12 @@ type Sample struct {
 	Forget      bool  `json:"forget,omitempty"`
 	ForgetBytes int64 `json:"forget_bytes,omitempty"` // that are read for it, 0: there is no memory; filled by the worker
 
+	// On the processor: counters to read meanwhile, by their names in package machine; for the
+	// worker. The cell is told that it is counted: what it does besides the launches is then the
+	// same with and without them, to be subtracted.
+	Counters []string `json:"counters,omitempty"`
+	Counted  bool     `json:"counted,omitempty"` // filled by the worker
+
 	// On a GPU: nothing hides what the host does for a launch, which is in the times.
 	Unhidden  bool    `json:"unhidden,omitempty"`
 	Keep      int     `json:"keep,omitempty"`    // number of the sample, from 1, whose outputs are kept
@@ -254,8 +260,9 @@ type SampleReply struct {
 	WorkerS float64 `json:"worker_s,omitempty"`
 	BusyS   float64 `json:"busy_s,omitempty"` // processor time of the whole cell
 	Toll
-	PeakBytes int64         `json:"peak_bytes,omitempty"`
-	State     *result.State `json:"state,omitempty"` // of the device, now and then
+	PeakBytes int64          `json:"peak_bytes,omitempty"`
+	State     *result.State  `json:"state,omitempty"`    // of the device, now and then
+	Counters  *result.Counts `json:"counters,omitempty"` // that were asked for, over the whole request
 }
 
 // Produce asks for the outputs of one launch on data of its own. They do not

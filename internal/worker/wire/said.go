@@ -33,6 +33,7 @@ type Loaded struct {
 type Prepared struct {
 	Buffers []Range `json:"buffers"`
 	Pinned  []int   `json:"pinned,omitempty"`
+	Own     []int   `json:"own,omitempty"` // threads of the cell itself that launch nothing, which counters leave out; host
 
 	Resources []result.Resources `json:"resources,omitempty"` // of each launch; cuda
 	Sets      int                `json:"sets,omitempty"`      // copies of the arguments that launches rotate over; cuda
