@@ -10,6 +10,7 @@ import (
 	"iter"
 	"slices"
 
+	"pawl/internal/explain"
 	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/result"
@@ -25,6 +26,8 @@ type Options struct {
 	Measure measure.Options
 	Lab     lab.Options
 	Devices []int // which GPUs share the rows; nil: all there are
+
+	Explain *explain.Settings // of a profile: how rows are explained
 }
 
 // Default returns the options of a plain `pawl bench`.
@@ -50,7 +53,11 @@ type bench struct {
 // Run builds and measures everything selected. It always returns a report; errors of rows are in
 // the rows. The returned error concerns the whole run, such as a param that no kernel has.
 func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) {
-	if err := cmp.Or(r.Of(result.KindBench), opts.Check()); err != nil {
+	kind := result.KindBench
+	if opts.Explain != nil {
+		kind = result.KindProfile
+	}
+	if err := cmp.Or(r.Of(kind), opts.Check()); err != nil {
 		return nil, err
 	}
 	opts.Measure.Seed = r.Seed
@@ -84,8 +91,31 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	for _, m := range rows {
 		b.report.Rows = append(b.report.Rows, b.row(m))
 	}
+	b.explain(ctx, rows)
 	r.Finish(ctx, b.report, b.lab.Held())
 	return b.report, nil
+}
+
+// explain says why the measured rows take their time, where that is asked for.
+func (b *bench) explain(ctx context.Context, rows []*measured) {
+	if b.Explain == nil {
+		return
+	}
+	var asked []*result.Row
+	var questions []explain.Question
+	for i, m := range rows {
+		if m.fault == nil {
+			asked = append(asked, b.report.Rows[i])
+			questions = append(questions, explain.Question{Versions: []explain.Version{{Job: m.Job, Timing: m.timing}}})
+		}
+	}
+	if len(asked) == 0 || ctx.Err() != nil {
+		return
+	}
+	b.run.Stage("explain")
+	for i, why := range explain.Rows(ctx, b.lab, b.run, *b.Explain, questions) {
+		asked[i].Why = why
+	}
 }
 
 func killed(err error) bool {

@@ -58,7 +58,7 @@ func (m *moved) row() *result.Row {
 func (e *explained) row() *result.Row {
 	row := e.moved.row()
 	row.History = e.history
-	row.Warnings = append(row.Warnings, e.why...)
+	row.Why = e.why
 	return row
 }
 

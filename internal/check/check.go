@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"pawl/internal/curve"
+	"pawl/internal/explain"
 	"pawl/internal/lab"
 	"pawl/internal/measure"
 	"pawl/internal/ratchet"
@@ -36,20 +37,22 @@ type Options struct {
 	Lab      lab.Options
 	Curves   string // folder of calibrations; "": none
 
-	// Explain is called for rows that became slower or much faster, with the version that they were
-	// measured against: the base or, where that did not play, the best-known version. The row shows
-	// what it returns. It may be nil.
-	Explain func(ctx context.Context, l *lab.Lab, candidate, other *lab.Job) []result.Warning
+	Explain *explain.Settings // how rows are explained that became slower or much faster; nil: they are not
 }
 
 // Default returns the options of a plain `pawl check`.
 func Default() Options {
 	opts := Options{
 		Duet: measure.DuetOptions{Options: measure.Default(), Floor: measure.DefaultFloor}, Lab: lab.Options{Peaks: roof.Folder()}, Curves: curve.Folder(),
+		Explain: &explain.Settings{Most: mostExplained},
 	}
 	opts.Duet.Budget = 10 * time.Second
 	return opts
 }
+
+// mostExplained is the number of rows that a check explains. A profile of each version takes up to a
+// second.
+const mostExplained = 8
 
 // Check refuses settings that make no sense.
 func (o Options) Check() error { return cmp.Or(o.Duet.Check(), o.Lab.Check()) }

@@ -14,6 +14,7 @@ import (
 
 	"pawl/internal/diag"
 	"pawl/internal/judge"
+	"pawl/internal/explain"
 	"pawl/internal/lab"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
@@ -556,19 +557,40 @@ func TestExplained(t *testing.T) {
 	p := newProject(t)
 	p.kernel("k", 600)
 	p.commit("change")
-	var explained []string
-	report := p.check(func(o *Options) {
-		o.Explain = func(_ context.Context, _ *lab.Lab, candidate, base *lab.Job) []result.Warning {
-			explained = append(explained, candidate.Name()+" "+base.Artifact.Code[:6])
-			return []result.Warning{{Code: "explain", Message: "no profiler"}}
-		}
-	})
-	row := rowOf(t, report, "k/c")
+	row := rowOf(t, p.check(func(o *Options) { o.Explain = &explain.Settings{} }), "k/c")
 	mustBe(t, row, result.Regression)
-	mustWarn(t, row.Warnings, "explain", "no profiler")
-	if want := "k/c " + sideOf(t, row, result.Base).Row.Code[:6]; len(explained) != 1 || explained[0] != want {
-		t.Errorf("explained %v, want %s", explained, want)
+	if len(row.Why) != 1 || len(row.Why[0].Versions) != 2 {
+		t.Fatalf("explained %+v", row.Why)
 	}
+	why := row.Why[0]
+	if before := why.Versions[0]; before.Version != "base" || why.Last().Version != "change" || why.Sentence == "" {
+		t.Errorf("%+v", why)
+	}
+	for i, want := range []float64{row.Sides[0].Row.Timing.Median(), row.Timing.Median()} {
+		if got, known := why.Versions[i].Get("seconds"); !known || got != want {
+			t.Errorf("version %d took %g, want %g", i, got, want)
+		}
+	}
+	if row := rowOf(t, p.check(), "k/c"); row.Why != nil {
+		t.Errorf("explained without being asked: %+v", row.Why)
+	}
+}
+
+// Only so many rows are explained, those that changed most, and the report says so.
+func TestMostChangedAreExplained(t *testing.T) {
+	p := newProject(t)
+	p.spec("configs: {c: {N: 64}}\n", entry("k"), entry("l"))
+	p.kernel("k", 500)
+	p.kernel("l", 500)
+	p.commit("two kernels")
+	p.kernel("k", 600)
+	p.kernel("l", 700)
+	p.commit("change")
+	report := p.check(func(o *Options) { o.Explain = &explain.Settings{Most: 1} })
+	if k, l := rowOf(t, report, "k/c"), rowOf(t, report, "l/c"); k.Why != nil || l.Why == nil {
+		t.Errorf("explained: k %v, l %v", k.Why != nil, l.Why != nil)
+	}
+	mustWarn(t, report.Warnings, "explained", "1 row is not explained: a check looks at the 1 that changed most")
 }
 
 // The workers of a pool share the rows, which stay in the order of the plan.

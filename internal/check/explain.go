@@ -1,12 +1,17 @@
 package check
 
 import (
+	"cmp"
 	"context"
+	"math"
+	"slices"
 	"time"
 
+	"pawl/internal/explain"
 	"pawl/internal/judge"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"
+	"pawl/internal/unit"
 )
 
 // How far back the report's history goes, and how long a check waits for it.
@@ -20,23 +25,18 @@ const (
 type explained struct {
 	*moved
 	history []result.HistoryPoint
-	why     []result.Warning
+	why     []*result.Why
 }
 
-// explain asks why rows changed, and gives every row that has a baseline the history of that
+// explain says why rows changed, and gives every row that has a baseline the history of that
 // baseline up to this run. The moves are in the baseline itself. Their intervals are only in git's
 // history: those that git does not have, or cannot find in time, are left out.
 func (c *check) explain(ctx context.Context, rows []*moved) []*explained {
 	var out []*explained
 	for _, m := range rows {
-		e := &explained{moved: m}
-		out = append(out, e)
-		playing := m.playing()
-		if c.Explain == nil || len(playing) == 0 || !judge.Confirm(m.verdict) {
-			continue
-		}
-		e.why = c.Explain(ctx, c.lab, m.candidate, playing[0].job)
+		out = append(out, &explained{moved: m})
 	}
+	c.why(ctx, out)
 	ctx, cancel := context.WithTimeout(ctx, lookBack)
 	defer cancel()
 	intervals := map[string]map[string]ratchet.Interval{}
@@ -51,6 +51,54 @@ func (c *check) explain(ctx context.Context, rows []*moved) []*explained {
 		e.history = past(entry, intervals[e.class])
 	}
 	return out
+}
+
+// why says why rows became slower or much faster than what they were measured against: the base or, where
+// that did not play, the best-known version. Those that changed most come first, since not all may have
+// their turn.
+func (c *check) why(ctx context.Context, rows []*explained) {
+	asked := slices.DeleteFunc(slices.Clone(rows), func(e *explained) bool {
+		return c.Explain == nil || len(e.playing()) == 0 || e.fault != nil || !judge.Confirm(e.verdict)
+	})
+	if len(asked) == 0 || ctx.Err() != nil {
+		return
+	}
+	c.run.Stage("explain")
+	slices.SortStableFunc(asked, func(x, y *explained) int {
+		return cmp.Or(cmp.Compare(gravity(x.verdict), gravity(y.verdict)), cmp.Compare(y.distance(), x.distance()))
+	})
+	var questions []explain.Question
+	for _, e := range asked {
+		other := e.playing()[0]
+		questions = append(questions, explain.Question{Versions: []explain.Version{
+			{Name: string(other.role), Job: other.job, Timing: other.timing}, {Name: "change", Job: e.candidate, Timing: e.timing},
+		}})
+	}
+	settings := *c.Explain
+	settings.Stranger = c.Fork
+	for i, why := range explain.Rows(ctx, c.lab, c.run, settings, questions) {
+		asked[i].why = why
+	}
+	if most := settings.Most; most > 0 && most < len(asked) {
+		c.warn("explained", "pawl profile "+asked[most].candidate.Name()+" looks at one of them",
+			"%s not explained: a check looks at the %d that changed most", unit.Plural(len(asked)-most, "row is", "rows are"), most)
+	}
+}
+
+// gravity orders verdicts for which there is no time to explain all rows.
+func gravity(v result.Verdict) int {
+	if v == result.Improvement {
+		return 1
+	}
+	return 0
+}
+
+// distance is how far a row has changed, as a logarithm without sign.
+func (e *explained) distance() float64 {
+	if change := e.playing()[0].change; change != nil && change.Median > -1 {
+		return math.Abs(math.Log1p(change.Median))
+	}
+	return 0
 }
 
 // past returns the last moves of an entry.

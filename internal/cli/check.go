@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/check"
+	"pawl/internal/diag"
 	"pawl/internal/result"
 )
 
@@ -17,6 +18,7 @@ import (
 type checkOptions struct {
 	check.Options
 	runOptions
+	explain string
 }
 
 func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
@@ -33,6 +35,7 @@ func (o *checkOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Fork, "fork", false, "the change comes from a fork: results of code that shares its cell's address space do not move the baseline")
 	f.IntVar(&o.Lab.Device, "device", 0, "which GPU to measure on")
 	f.IntVar(&o.Lab.LockMHz, "lock-clocks", 0, "lock the GPU clock at this frequency (MHz); always restored")
+	f.StringVar(&o.explain, "explain", "auto", "how to say why a row became slower or much faster: auto, ncu (profile both versions), static (no profiler) or off; auto is ncu, and static with --fork")
 	f.StringVar(&o.pool, "pool", "", "measure on a worker of this pool instead of this machine")
 }
 
@@ -40,8 +43,21 @@ func (o *checkOptions) check() error {
 	if o.PlanOnly && o.Update {
 		return usage("--plan measures nothing, so there is nothing for --update-baseline")
 	}
+	switch o.explain {
+	case "auto":
+		o.Explain.Static = o.Fork
+	case "ncu":
+	case "static":
+		o.Explain.Static = true
+	case "off":
+		o.Explain = nil
+	default:
+		return usage("--explain %s: %s", o.explain, diag.Meant(o.explain, explainModes))
+	}
 	return cmp.Or(o.Options.Check(), o.output.check())
 }
+
+var explainModes = []string{"auto", "ncu", "static", "off"}
 
 func newCheck(e *env) *cobra.Command {
 	opts := &checkOptions{}

@@ -41,6 +41,9 @@ func (f *follower) follow(event run.Event) {
 		}
 		f.progress.Part(event.Done, event.Total)
 		f.show("measure", text) // one stage: rows that take turns change all the time
+	case run.Profile:
+		f.progress.Part(event.Done, event.Total)
+		f.show("profile", fmt.Sprintf("profiling %d/%d  %s", event.Done+1, event.Total, event.Row))
 	case run.Note:
 		f.progress.Line("pawl: " + event.Text)
 	case run.Stage:

@@ -2,117 +2,175 @@ package cli
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pawl/internal/bench"
 	"pawl/internal/diag"
-	"pawl/internal/disk"
 	"pawl/internal/explain"
-	"pawl/internal/report"
 	"pawl/internal/result"
 )
 
-const profileHelp = `profile says why kernels take the time they take, from what Nsight Compute wrote:
-how busy each part of the GPU was, what warps waited for, how memory was accessed,
-what limits occupancy, and what to do about it, the most promising first.
+const profileHelp = `profile says why kernels take the time they take: how busy each part of the GPU was,
+what warps waited for, how memory was accessed, what limits occupancy, and what to do
+about it, the most promising first.
 
-FILE is CSV of ncu (--csv with --page raw or details, of any version), or its .ncu-rep
-where ncu (PAWL_NCU) or the Python package ncu-report is there to read it. Launches of one kernel at one
-size are repeats; medians are shown.
+It builds and times the selected kernels, and runs Nsight Compute (ncu) on a launch of
+each. Where there is no ncu, or no permission to read the counters, findings rest on
+the compiled code, the time and the declared work; for kernels on the CPU, on the
+processor's counters. The report says what could not be seen. The profile is kept with
+the run: its .ncu-rep opens in Nsight Compute.
+
+FILE is what ncu wrote elsewhere: CSV (--csv with --page raw or details, of any version)
+or its .ncu-rep, where ncu (PAWL_NCU) or the Python package ncu-report is there to read
+it. Launches of one kernel at one size are repeats; medians are shown.
 
 A finding names its evidence and an upper bound on what removing the cause can gain.
-Bounds are never summed. Counters that the file does not have are named: a missing
-reading is not taken for zero.
+Bounds are never summed. Counters that are not there are named: a missing reading is
+not taken for zero.
 
---diff compares two versions of a kernel: the counters that moved further than repeats
-of one version differ, the most telling first, and the cause in one sentence. Profile
-each version three times or more: --launch-count 3. --sass and --sass-after add the
-instructions, as cuobjdump -sass or nvdisasm list them.
+--diff compares two files: the counters that moved further than repeats of one version
+differ, the most telling first, and the cause in one sentence. Profile each version
+three times or more. --sass and --sass-after add the instructions, as cuobjdump -sass
+or nvdisasm list them.
 
 Profiles explain; they never decide a verdict. Profiling slows kernels down, flushes
 caches and may hold the clock.`
 
-// profileEndings are the file endings a profile can be written as.
-var profileEndings = slices.Concat(report.Endings, report.Pictures)
-
 // profileOptions say what is wanted of profiles.
 type profileOptions struct {
-	explain.Options
-	diff, json, verbose, dark bool
-	files                     []string
+	runOptions
+	files    explain.Options
+	bench    bench.Options
+	settings explain.Settings
+	diff     bool
+	dark     bool
 }
 
 func (o *profileOptions) AddFlags(f *pflag.FlagSet) {
+	o.bench, o.output.pictures = bench.Default(), true
+	o.bench.Measure.Budget = time.Second // it explains, and need not be exact
+
+	o.runOptions.AddFlags(f)
+	f.BoolVar(&o.settings.Full, "full", false, "read all counters of ncu, and its own rules; takes many times as long")
+	f.BoolVar(&o.settings.Static, "static", false, "run no ncu: findings rest on the compiled code, time and work")
+	f.IntVar(&o.settings.Repeats, "repeats", 1, "launches to profile")
+	f.StringVar(&o.settings.Clock, "clock", "none", "what ncu does to the GPU's clock: none, base or boost")
+	f.StringVar(&o.settings.Replay, "replay", "kernel", "what ncu repeats for its passes: kernel, or application for kernels that spin or cooperate")
+	f.StringVar(&o.bench.Measure.Cache, "cache", o.bench.Measure.Cache, "state of the caches before a launch: cold or hot")
+	f.IntVar(&o.bench.Lab.Device, "device", 0, "which GPU")
+	f.StringVar(&o.pool, "pool", "", "profile on a worker of this pool instead of this machine")
 	f.BoolVar(&o.diff, "diff", false, "compare two files: the version before, the version after")
-	f.StringVar(&o.Kernel, "kernel", "", "only kernels with this name, without arguments; globs allowed")
-	f.StringVar(&o.SASS, "sass", "", "machine code of the kernels, as cuobjdump -sass or nvdisasm list it")
-	f.StringVar(&o.After, "sass-after", "", "with --diff: the machine code of the version after")
-	f.BoolVar(&o.json, "json", false, "print the answer as JSON")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "show all findings and remarks, of all kernels")
+	f.StringVar(&o.files.Kernel, "kernel", "", "of a file: only kernels with this name, without arguments; globs allowed")
+	f.StringVar(&o.files.SASS, "sass", "", "of a file: machine code of the kernels, as cuobjdump -sass or nvdisasm list it")
+	f.StringVar(&o.files.After, "sass-after", "", "with --diff: the machine code of the version after")
 	f.BoolVar(&o.dark, "dark", false, "draw pictures on dark ground")
-	f.StringArrayVarP(&o.files, "output", "o", nil, "also write it to this file: "+strings.Join(profileEndings, " ")+" (may be repeated)")
 }
 
 func newProfile(e *env) *cobra.Command {
 	opts := &profileOptions{}
 	return withFlags(&cobra.Command{
-		Use: "profile FILE | --diff BEFORE AFTER", Short: "say why a kernel takes its time, from what a profiler wrote", GroupID: groupDaily, Long: profileHelp,
-		Example: "  ncu --set full --csv --page raw ./app > k.csv; pawl profile k.csv\n  pawl profile k.csv --kernel 'attention*' -o why.png\n  pawl profile --diff old.csv new.csv --sass old.sass --sass-after new.sass",
+		Use: "profile [kernel[/config]… | FILE | --diff BEFORE AFTER]", Short: "say why a kernel takes its time", GroupID: groupDaily, Long: profileHelp,
+		Example: "  pawl profile attention/training_512\n  pawl profile gemm --full -o why.png\n  pawl profile k.csv --kernel 'attention*'\n  pawl profile --diff old.csv new.csv --sass old.sass --sass-after new.sass",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case opts.diff && len(args) != 2:
 				return usage("profile --diff takes two files, before and after; got %d", len(args))
-			case !opts.diff && len(args) != 1:
-				return usage("profile takes one file of ncu; got %d (two are compared with --diff)", len(args))
-			case !opts.diff && opts.After != "":
+			case !opts.diff && opts.files.After != "":
 				return usage("--sass-after goes with --diff")
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return runProfile(cmd.Context(), e, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if opts.diff || slices.ContainsFunc(args, isProfile) {
+				return runProfileFiles(cmd.Context(), e, opts, args)
+			}
+			return runProfile(cmd.Context(), e, opts, args)
+		},
 	}, opts)
 }
 
-func runProfile(ctx context.Context, e *env, opts *profileOptions, files []string) error {
-	outputs := slices.DeleteFunc(slices.Clone(opts.files), func(file string) bool { return file == "" })
-	for _, file := range outputs {
-		if ending := report.Ending(file); !slices.Contains(profileEndings, ending) {
-			return usage("-o %s: %q is not a format of profiles (%s)", file, ending, diag.Meant(ending, profileEndings))
+// isProfile reports whether a word names a profiler's file and no kernel.
+func isProfile(word string) bool {
+	for _, ending := range []string{".csv", ".ncu-rep", ".ncu-repz", ".txt"} {
+		if strings.HasSuffix(word, ending) {
+			return true
 		}
 	}
-	opts.Tool, opts.Command = e.tool(), e.command()
-	var answer *result.Report
-	var err error
-	if opts.diff {
-		answer, err = explain.Compare(ctx, files[0], files[1], opts.Options)
-	} else {
-		answer, err = explain.File(ctx, files[0], opts.Options)
-	}
-	if err != nil {
-		return err
-	}
-	for _, file := range outputs {
-		if err := opts.write(file, answer); err != nil {
-			return err
-		}
-	}
-	if opts.json {
-		return printJSON(e, answer)
-	}
-	return report.Text(e.stdout, answer, report.TextOptions{Style: e.style(), Width: e.width(), Verbose: opts.verbose})
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular()
 }
 
-// write writes the answer in the form that the file's ending names.
-func (o *profileOptions) write(file string, answer *result.Report) error {
-	if !o.dark || !slices.Contains(report.Pictures, report.Ending(file)) {
-		return report.WriteFile(file, answer)
+// check refuses settings that make no sense, before anything is built.
+func (o *profileOptions) check() error {
+	for _, one := range []struct {
+		flag, value string
+		known       []string
+	}{{"clock", o.settings.Clock, []string{"none", "base", "boost"}}, {"replay", o.settings.Replay, []string{"kernel", "application"}}} {
+		if !slices.Contains(one.known, one.value) {
+			return usage("--%s %s: %s", one.flag, one.value, diag.Meant(one.value, one.known))
+		}
 	}
-	data, err := report.Picture(answer, report.Ending(file), true)
+	if o.settings.Repeats < 1 {
+		return usage("--repeats %d: expected at least 1", o.settings.Repeats)
+	}
+	if err := o.bench.Check(); err != nil {
+		return err
+	}
+	return o.output.check()
+}
+
+// runProfile profiles kernels of the project.
+func runProfile(ctx context.Context, e *env, opts *profileOptions, patterns []string) error {
+	for flag, value := range map[string]string{"kernel": opts.files.Kernel, "sass": opts.files.SASS} {
+		if value != "" {
+			return usage("--%s goes with a file that ncu wrote", flag)
+		}
+	}
+	if err := opts.check(); err != nil {
+		return err
+	}
+	r, live, err := opts.prepare(e, result.KindProfile, patterns, nil, &opts.bench.Lab)
 	if err != nil {
 		return err
 	}
-	return disk.Write(file, data)
+	defer r.Close()
+	opts.bench.Explain = &opts.settings
+	made, err := bench.Run(ctx, r, opts.bench)
+	live.done()
+	if err != nil {
+		return err
+	}
+	return opts.output.deliver(e, r, made)
+}
+
+// runProfileFiles explains what a profiler wrote elsewhere.
+func runProfileFiles(ctx context.Context, e *env, opts *profileOptions, files []string) error {
+	if len(files) != 1 && !opts.diff {
+		return usage("profile takes one file of ncu; got %d (two are compared with --diff)", len(files))
+	}
+	if err := opts.output.check(); err != nil {
+		return err
+	}
+	opts.files.Tool, opts.files.Command = e.tool(), e.command()
+	var made *result.Report
+	var err error
+	if opts.diff {
+		made, err = explain.Compare(ctx, files[0], files[1], opts.files)
+	} else {
+		made, err = explain.File(ctx, files[0], opts.files)
+	}
+	if err != nil {
+		return err
+	}
+	opts.output.dark = opts.dark
+	if problems := opts.output.write(made); len(problems) > 0 {
+		return problems[0]
+	}
+	return opts.output.print(e, made, "")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/diag"
+	"pawl/internal/disk"
 	"pawl/internal/lab"
 	"pawl/internal/report"
 	"pawl/internal/result"
@@ -169,12 +170,23 @@ type outputOptions struct {
 	verbose bool
 	brief   bool // the rows alone; no flag
 	files   []string
+
+	pictures bool // a report may be written as a picture, too
+	dark     bool // on dark ground
+}
+
+// endings are those of the files that a report may be written to.
+func (o *outputOptions) endings() []string {
+	if o.pictures {
+		return slices.Concat(report.Endings, report.Pictures)
+	}
+	return report.Endings
 }
 
 func (o *outputOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show all doubts and details, not only the result")
-	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to this file: "+strings.Join(report.Endings, " ")+" (may be repeated)")
+	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to this file: "+strings.Join(o.endings(), " ")+" (may be repeated)")
 }
 
 // named returns the files that were asked for: -o "$REPORT" asks for none where the variable is not
@@ -185,8 +197,8 @@ func (o *outputOptions) named() []string {
 
 func (o *outputOptions) check() error {
 	for _, file := range o.named() {
-		if ending := report.Ending(file); !slices.Contains(report.Endings, ending) {
-			return usage("-o %s: %q is not a report format (%s)", file, ending, diag.Meant(ending, report.Endings))
+		if ending := report.Ending(file); !slices.Contains(o.endings(), ending) {
+			return usage("-o %s: %q is not a report format (%s)", file, ending, diag.Meant(ending, o.endings()))
 		}
 		if err := writable(filepath.Dir(file), file); err != nil {
 			return err
@@ -212,7 +224,7 @@ func writable(folder, file string) error {
 // A report that cannot be saved is still shown.
 func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report) error {
 	path, saveErr := r.Save(made)
-	if (made.Kind == result.KindCheck || made.Kind == result.KindFuzz) && saveErr == nil {
+	if made.Kind != result.KindBench && saveErr == nil {
 		path, saveErr = savePages(path, made)
 	}
 	if err := o.print(e, made, relative(path)); err != nil {
@@ -242,17 +254,32 @@ func (o *outputOptions) print(e *env, made *result.Report, path string) error {
 func (o *outputOptions) write(made *result.Report) []error {
 	var problems []error
 	for _, file := range o.named() {
-		if err := report.WriteFile(file, made); err != nil {
+		if err := o.writeFile(file, made); err != nil {
 			problems = append(problems, err)
 		}
 	}
 	return problems
 }
 
+func (o *outputOptions) writeFile(file string, made *result.Report) error {
+	if !o.dark || !slices.Contains(report.Pictures, report.Ending(file)) {
+		return report.WriteFile(file, made)
+	}
+	data, err := report.Picture(made, report.Ending(file), true)
+	if err != nil {
+		return err
+	}
+	return disk.Write(file, data)
+}
+
 // savePages writes a report for people beside the one for programs, and returns the page's path.
 func savePages(path string, made *result.Report) (string, error) {
 	folder := filepath.Dir(path)
-	for _, name := range []string{"report.md", "report.html"} {
+	names := []string{"report.md", "report.html"}
+	if report.Explained(made) {
+		names = append(names, "why.svg", "why.png")
+	}
+	for _, name := range names {
 		if err := report.WriteFile(filepath.Join(folder, name), made); err != nil {
 			return path, err
 		}

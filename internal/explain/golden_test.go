@@ -41,15 +41,15 @@ func TestGolden(t *testing.T) {
 		return strings.ReplaceAll(picture(t, r), "><", ">\n<")
 	}
 	for name, got := range map[string]string{
-		"overview.txt":  text(t, file(all, ""), false),
-		"two.txt":       text(t, file(all, "sum_rows"), false),
-		"verbose.txt":   text(t, file(all, "spill_ok"), true),
-		"details.txt":   text(t, file(details, "gemm_bad"), true),
-		"diff.txt":      text(t, diff(before, after), false),
-		"left.txt":      text(t, diff(all, before), true),
-		"two.md":        report.Markdown(file(all, "sum_rows")),
-		"one.svg.txt":   light(file(all, "gemm_bad")),
-		"diff.svg.txt":  light(diff(before, after)),
+		"overview.txt": text(t, file(all, ""), false),
+		"two.txt":      text(t, file(all, "sum_rows"), false),
+		"verbose.txt":  text(t, file(all, "spill_ok"), true),
+		"details.txt":  text(t, file(details, "gemm_bad"), true),
+		"diff.txt":     text(t, diff(before, after), false),
+		"left.txt":     text(t, diff(all, before), true),
+		"two.md":       report.Markdown(file(all, "sum_rows")),
+		"one.svg.txt":  light(file(all, "gemm_bad")),
+		"diff.svg.txt": light(diff(before, after)),
 	} {
 		got = strings.ReplaceAll(got, folder+string(filepath.Separator), "")
 		golden := filepath.Join("testdata", "golden", name)

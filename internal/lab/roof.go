@@ -60,13 +60,9 @@ type Roofed struct {
 	Warnings []result.Warning
 }
 
-// HoldAgainstRoof computes what percentage of the device's peak a job reached. A job that is faster
-// than the device can be is rejected on a GPU, and suspicious on a CPU.
-func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
-	out := Roofed{Timing: t}
-	if p.Instance == nil || t == nil || t.Stats.Count == 0 {
-		return out
-	}
+// workOf returns what a job does in a second on one core or GPU, the peaks that this is compared with, the
+// kind of cell whose they are, and how many cores compute. The peaks are nil where none were measured.
+func (l *Lab) workOf(p *Job, t *result.Timing) (*roof.Peaks, roof.Work, string, int) {
 	here := l.machine()
 	cell := p.Cell()
 	if cell == spec.CellPython && (here.GPU == nil || !p.GPU()) {
@@ -74,16 +70,43 @@ func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
 	}
 	peaks := l.peaksOf(cell)
 	if peaks == nil {
-		return out
+		return nil, roof.Work{}, cell, 1
 	}
 	work := roof.Work{
 		GBps: t.Stats.GBps, GFLOPS: t.Stats.GFLOPS, Seconds: t.Stats.Median, GHz: t.Stats.GHz, Footprint: t.Footprint,
 		Caches: roof.Caches(cell, here), Float: roof.Float(p.Instance), Cold: l.cold(p, t), Reads: reads(p.Instance),
 	}
-	cores := 1
-	if cell == spec.CellHost {
-		cores = p.cores(here.CPU)
-		work = shareOf(work, cores)
+	if cell != spec.CellHost {
+		return peaks, work, cell, 1
+	}
+	cores := p.cores(here.CPU)
+	return peaks, shareOf(work, cores), cell, cores
+}
+
+// Ceilings returns the measured peaks that a job can reach: bytes a second of the memory that holds its
+// arguments and operations a second of the units for its type, with their names. 0: not measured.
+// Several cores of a processor do not reach a multiple of one core's peaks: there is no number for them.
+func (l *Lab) Ceilings(p *Job, t *result.Timing) (memory, compute float64, names [2]roof.Name) {
+	if p.Instance == nil || t == nil || t.Stats.Count == 0 {
+		return 0, 0, names
+	}
+	peaks, work, _, cores := l.workOf(p, t)
+	if peaks == nil || cores > 1 {
+		return 0, 0, names
+	}
+	return peaks.Ceilings(work)
+}
+
+// HoldAgainstRoof computes what percentage of the device's peak a job reached. A job that is faster
+// than the device can be is rejected on a GPU, and suspicious on a CPU.
+func (l *Lab) HoldAgainstRoof(p *Job, t *result.Timing) Roofed {
+	out := Roofed{Timing: t}
+	if p.Instance == nil || t == nil || t.Stats.Count == 0 {
+		return out
+	}
+	peaks, work, cell, cores := l.workOf(p, t)
+	if peaks == nil {
+		return out
 	}
 	bound, known := peaks.Bind(work)
 	if !known {

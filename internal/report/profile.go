@@ -39,7 +39,11 @@ func (b *builder) profile() {
 		}
 	}
 	if !few && slices.ContainsFunc(all, (*reason).single) {
-		b.lines(view.Text, view.Quiet, "more of one kernel: --kernel NAME; of all: -v")
+		one := "more of one kernel: --kernel NAME; of all: -v"
+		if r.Spec.File != "" {
+			one = "more of one: pawl profile " + all[0].row.Name() + "; of all: -v"
+		}
+		b.lines(view.Text, view.Quiet, one)
 	}
 	b.add(view.Terminal, view.Section{Items: faults(r, true)})
 	b.add(view.Markdown|view.HTML, view.Section{Items: allFaults(r)})

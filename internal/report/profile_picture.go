@@ -43,6 +43,9 @@ func Picture(r *result.Report, ending string, dark bool) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// Explained reports whether a report says why a kernel takes its time.
+func Explained(r *result.Report) bool { return len(explained(r.Rows)) > 0 }
+
 // seconds is the time of the kernel, under a profiler if one has seen it.
 func (w *reason) seconds() float64 {
 	if t, known := w.Last().Get("duration"); known {

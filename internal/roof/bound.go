@@ -158,6 +158,22 @@ func (p *Peaks) ways(t dtype.Type) []Name {
 	}[t]
 }
 
+// Ceilings returns the peaks of the memory that the work comes from and of the units that compute it, in
+// bytes and operations a second, with their names. 0: not measured.
+func (p *Peaks) Ceilings(w Work) (memory, compute float64, names [2]Name) {
+	of, known := p.memory(w)
+	if dram, measured := p.bound(DRAM, w, w.GBps); w.Cold && measured && !dram.Over() {
+		of, known = dram, true
+	}
+	if known {
+		memory, names[0] = of.Peak*1e9, of.Roof
+	}
+	if of, known := p.compute(w); known {
+		compute, names[1] = of.Peak*1e9, of.Roof
+	}
+	return memory, compute, names
+}
+
 // bound compares a rate with a peak. Cores that run faster than they did when they
 // were measured have a higher one.
 func (p *Peaks) bound(name Name, w Work, rate float64) (Bound, bool) {

@@ -146,6 +146,17 @@ func (r *Run) Save(report *result.Report) (string, error) {
 	return spare, fmt.Errorf("save the report: %w; it is in %s instead", problem, spare)
 }
 
+// Keep saves a file beside the report, whole or not at all.
+func (r *Run) Keep(name string, data []byte) error {
+	r.mu.Lock()
+	err := r.open()
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return disk.Write(filepath.Join(r.Dir, filepath.Base(name)), data)
+}
+
 // Close closes the file of events, for a run that ends without Save. Later events reach listeners
 // only. A second call does nothing.
 func (r *Run) Close() {
@@ -180,6 +191,7 @@ const (
 	Build    Kind = "build"    // Done of Total are built; Text is the current one
 	Verify   Kind = "verify"   // the answers of Row are verified; Done of Total were
 	Measure  Kind = "measure"  // Row has Samples
+	Profile  Kind = "profile"  // Row and those after it are profiled; Done of Total were
 	RowDone  Kind = "row"      // Row is finished, with its MedianS or Fault
 	Note     Kind = "note"     // a remark: Text
 	Finished Kind = "finished" // the run is over; Text is the report's path

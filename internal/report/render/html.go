@@ -29,11 +29,11 @@ var pageTemplate = template.Must(template.Must(template.New("page").Funcs(templa
 	"plotStyle": func() template.CSS { return template.CSS(plot.Style) },
 	"page":      page, "linked": linked, "amount": amount, "brief": brief, "arranged": arranged,
 	"trim": strings.TrimSpace, "excerpt": excerpt,
-	"caption": func(m view.Map) string { return tileMap{m}.caption() },
-	"tiles":   func(m view.Map) template.HTML { return tileMap{m}.svg() },
-	"edges":   func(m view.Map) string { return tileMap{m}.edges() },
-	"addressOf":   addressOf,
-	"axis":    axis, "dot": dot, "levelAxis": levelAxis, "cells": cells, "steps": steps, "strip": strip, "spread": spread,
+	"caption":   func(m view.Map) string { return tileMap{m}.caption() },
+	"tiles":     func(m view.Map) template.HTML { return tileMap{m}.svg() },
+	"edges":     func(m view.Map) string { return tileMap{m}.edges() },
+	"addressOf": addressOf,
+	"axis":      axis, "dot": dot, "levelAxis": levelAxis, "cells": cells, "steps": steps, "strip": strip, "spread": spread,
 }).Parse(pageText)).Parse(partText + plotText + styleText))
 
 // HTML renders a view as one page that needs nothing else: no network, no script, no

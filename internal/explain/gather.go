@@ -1,0 +1,150 @@
+package explain
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl/internal/lab"
+	"pawl/internal/profile"
+	"pawl/internal/result"
+	"pawl/internal/run"
+)
+
+// mostKept is how many bytes of profiles a run keeps. A report of all counters takes some megabytes.
+const mostKept = 32 << 20
+
+// profile runs the profiler on all versions that launch on a GPU, as few times as can be.
+func (a *asking) profile(ctx context.Context, questions []Question) {
+	var jobs []*lab.Job
+	repeats := max(1, a.Repeats)
+	for _, q := range questions {
+		if len(q.Versions) > 1 && a.Repeats == 0 {
+			repeats = 3 // what launches of one version differ by is noise
+		}
+		for _, v := range q.Versions {
+			if v.Job.GPU() && !slices.Contains(jobs, v.Job) {
+				jobs = append(jobs, v.Job)
+			}
+		}
+	}
+	if a.Static || len(jobs) == 0 {
+		return
+	}
+	opts := lab.Profiling{Full: a.Full, Clock: cmp.Or(a.Clock, "none"), Cache: a.caches(), Replay: cmp.Or(a.Replay, "kernel"), Repeats: repeats, Stranger: a.Stranger, Seed: a.run.Seed}
+	if gpu := a.lab.Report.Machine.GPU; gpu != nil {
+		opts.Metrics = profile.Curated(ccOf(gpu.Arch))
+	}
+	groups := lab.Profiles(jobs)
+	for i, group := range groups {
+		a.run.Emit(run.Event{Kind: run.Profile, Row: group[0].Name(), Done: i, Total: len(groups)})
+		made, err := a.lab.Profile(ctx, group, opts)
+		if err == nil {
+			err = a.read(group, made, opts)
+		}
+		for _, job := range group {
+			if err != nil {
+				a.of(job).lacks("not profiled", err)
+			}
+			if len(made.Unknown) > 0 {
+				a.of(job).limits = append(a.of(job).limits, result.Warning{Code: "unseen", Message: "this ncu does not know " + strings.Join(made.Unknown, ", ")})
+			}
+		}
+	}
+}
+
+// ccOf reads an architecture such as sm_90 as a compute capability × 10; 0: it is none.
+func ccOf(arch string) int {
+	cc, _ := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(arch, "sm_"), "af"))
+	return cc
+}
+
+// caches is what the profiler does to caches before each pass: as the run that was timed.
+func (a *asking) caches() string {
+	if a.lab.Report.Method.Cache == "hot" {
+		return "none"
+	}
+	return "all"
+}
+
+// read turns what the profiler wrote into profiles of the functions that a group's jobs launch.
+func (a *asking) read(group []*lab.Job, made *lab.Profiled, opts lab.Profiling) error {
+	file, err := profile.Read("the profile of "+group[0].Name(), made.Raw)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for i, job := range group {
+		count := len(file.Launches) - at
+		if i < len(made.Launches) && made.Launches[i] >= 0 {
+			count = made.Launches[i]
+		}
+		if at+count > len(file.Launches) {
+			return fmt.Errorf("%d launches were profiled, and %s has %d from the %d. on", len(file.Launches), job.Name(), count, at+1)
+		}
+		seen := a.of(job)
+		for _, l := range file.Launches[at : at+count] {
+			p := profile.Of(l)
+			name := plain(p.Kernel)
+			if !slices.Contains(seen.order, name) {
+				seen.order = append(seen.order, name)
+			}
+			seen.launches[name] = append(seen.launches[name], p)
+		}
+		at += count
+	}
+	profiler := &result.Profiler{
+		Tool: made.Tool, Cache: opts.Cache, Clock: opts.Clock, Replay: opts.Replay, Full: opts.Full, Command: made.Command, Files: a.keep(group, made),
+	}
+	for _, job := range group {
+		a.of(job).profiler = profiler
+	}
+	return nil
+}
+
+// keep saves what the profiler wrote with the run, as far as it is not too much, and returns the names.
+func (a *asking) keep(group []*lab.Job, made *lab.Profiled) (names []string) {
+	stem := fmt.Sprintf("profile-%d", a.kept)
+	a.kept++
+	for _, one := range []struct {
+		ending string
+		data   []byte
+	}{{".csv", made.Raw}, {"-details.csv", made.Details}, {".ncu-rep", made.Report}} {
+		if len(one.data) == 0 {
+			continue
+		}
+		err := fmt.Errorf("profiles of this run take more than %d MiB", mostKept>>20)
+		if a.bytes+len(one.data) <= mostKept {
+			err = a.run.Keep(stem+one.ending, one.data)
+		}
+		if err != nil {
+			for _, job := range group {
+				a.of(job).lacks(stem+one.ending+" is not kept", err)
+			}
+			continue
+		}
+		a.bytes += len(one.data)
+		names = append(names, filepath.Base(stem+one.ending))
+	}
+	return names
+}
+
+// look gathers what is known of a job without a profiler, once.
+func (a *asking) look(ctx context.Context, job *lab.Job) {
+	seen := a.of(job)
+	switch {
+	case seen.looked:
+	case !job.GPU():
+		counted, err := a.lab.Counters(ctx, job)
+		if err != nil {
+			seen.lacks("the processor's events were not counted", err)
+			return
+		}
+		seen.counters = counted
+	}
+	seen.looked = true
+}
