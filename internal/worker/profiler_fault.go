@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"pawl/internal/result"
 )
@@ -99,7 +100,10 @@ func (p *profiling) ended(verdict *result.Fault, state *os.ProcessState, printed
 }
 
 // without says why there is no report of a cell that has ended well.
-func (p *profiling) without(printed string) *result.Fault {
+func (p *profiling) without(state *os.ProcessState, printed string) *result.Fault {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return p.ended(nil, state, printed)
+	}
 	if complained := p.explain(printed); complained != nil {
 		return complained
 	}

@@ -330,11 +330,11 @@ func TestProfileElsewhere(t *testing.T) {
 	for i := range 480 {
 		metrics = append(metrics, fmt.Sprintf("sm__made_up_%d_%s.sum", i, strings.Repeat("x", 150)))
 	}
-	done, err := p.Profile(t.Context(), p.jobs(entries...), lab.Profiling{Metrics: metrics, Repeats: 30})
+	done, err := p.Profile(t.Context(), p.jobs(entries...), lab.Profiling{Metrics: metrics, Repeats: 5})
 	if err != nil {
-		t.Fatal(err, done.Log)
+		t.Fatal(err)
 	}
-	if want := 30 * len(entries); len(kernelsOf(t, done)) != want || len(done.Details) < 3<<20 {
+	if want := 5 * len(entries); len(kernelsOf(t, done)) != want || len(done.Details) < 3<<20 {
 		t.Errorf("%d rows, %d bytes of details", len(kernelsOf(t, done)), len(done.Details))
 	}
 }
