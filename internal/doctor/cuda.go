@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,9 @@ func (s *system) cuda() []probe {
 	toolkit := s.installNVIDIA("nvidia-cuda-toolkit", "cuda", toolkitPage)
 	nvcc := newCompiler(CUDA, "nvcc", "NVCC", "CUDA kernels", toolkit, nvccVersion)
 	nvcc.folders = s.toolkitFolders("bin")
-	ncu := newTool(CUDA, "ncu", "hardware counters that say why a kernel is slow",
+	ncu := newTool(CUDA, cmp.Or(os.Getenv(nsight.Variable), "ncu"), "hardware counters that say why a kernel is slow",
 		s.installNVIDIA("nsight-compute", "nsight-compute", "Nsight Compute: https://developer.nvidia.com/nsight-compute"))
+	ncu.check.Name = "ncu" // whichever it is
 	ncu.folders = nsight.Places(s.path(""))
 	sanitizer := newTool(CUDA, "compute-sanitizer", "memory errors and races in CUDA kernels", toolkit)
 	sanitizer.folders = append(s.toolkitFolders("bin"), s.toolkitFolders("compute-sanitizer")...)
@@ -225,20 +227,20 @@ func counted(names []string) string {
 // lookPermission finds out whether the driver lets this user read counters:
 // by default only those who administer the machine.
 func (s *system) lookPermission(c *Check) {
-	if c.Status != OK || s.administers() || field(s.text("proc/driver/nvidia/params"), "RmProfilingAdminOnly") != "1" {
+	if c.Status != OK || s.readsCounters() || field(s.text("proc/driver/nvidia/params"), "RmProfilingAdminOnly") != "1" {
 		return
 	}
 	c.Status, c.Note = Limited, "the driver restricts counters to administrators"
 	c.Fix = "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee /etc/modprobe.d/pawl-profiling.conf, then reboot"
 	if s.container {
-		c.Fix = "start the container with --cap-add SYS_ADMIN"
+		c.Fix = "start the container with --cap-add PERFMON, or let every user of the host read counters (NVreg_RestrictProfilingToAdminUsers=0)"
 	}
 }
 
-// administers reports CAP_SYS_ADMIN, which is what the driver asks for: root in
-// a container often lacks it.
-func (s *system) administers() bool {
-	const sysAdmin = 21
+// readsCounters reports CAP_PERFMON, which is what the driver asks for and what a sandboxed cell may
+// keep: root in a container often lacks it. Older drivers ask for CAP_SYS_ADMIN.
+func (s *system) readsCounters() bool {
+	const sysAdmin, perfmon = 21, 38
 	set, err := strconv.ParseUint(field(s.text("proc/self/status"), "CapEff"), 16, 64)
-	return err == nil && set&(1<<sysAdmin) != 0
+	return err == nil && set&(1<<sysAdmin|1<<perfmon) != 0
 }

@@ -166,6 +166,19 @@ func TestToolsOutsidePath(t *testing.T) {
 	}
 }
 
+// The ncu that pawl would run is the one that the doctor looks at.
+func TestNamedNCU(t *testing.T) {
+	fakes(t, map[string]string{"ncu": "#!/bin/sh\necho Version 2024.1.0\n"})
+	named := filepath.Join(t.TempDir(), "ncu-new")
+	if err := os.WriteFile(named, []byte("#!/bin/sh\necho Version 2026.1.0\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PAWL_NCU", named)
+	if c := examine(t, Options{root: root(t, nil).root}).find(t, "ncu"); c.Status != OK || c.Value != "2026.1.0" || c.Path != named {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestGPUWithoutNvidiaSMI(t *testing.T) {
 	fakes(t, nil)
 	s := root(t, map[string]string{
@@ -179,6 +192,7 @@ func TestGPUWithoutNvidiaSMI(t *testing.T) {
 func TestPermissionOfCounters(t *testing.T) {
 	const everybody, administrators = "EnableMSI: 1\nRmProfilingAdminOnly: 0\n", "EnableMSI: 1\nRmProfilingAdminOnly: 1\n"
 	const plain, sysAdmin = "Name:\tx\nCapEff:\t00000000a80425fb\n", "CapEff:\t000001ffffffffff\n"
+	const perfmon = "CapEff:\t0000004000000000\n"
 	for name, c := range map[string]struct {
 		params, status string
 		container      bool
@@ -188,7 +202,8 @@ func TestPermissionOfCounters(t *testing.T) {
 		"open to all":               {everybody, plain, false, OK, ""},
 		"restricted, administrator": {administrators, sysAdmin, false, OK, ""},
 		"restricted":                {administrators, plain, false, Limited, "NVreg_RestrictProfilingToAdminUsers=0"},
-		"restricted, container":     {administrators, plain, true, Limited, "--cap-add SYS_ADMIN"},
+		"restricted, perfmon":       {administrators, perfmon, false, OK, ""},
+		"restricted, container":     {administrators, plain, true, Limited, "--cap-add PERFMON"},
 		"no driver":                 {"", plain, false, OK, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -94,6 +94,9 @@ func Installation(path string) []string {
 	for _, at := range []string{path, resolved(path)} {
 		folder := filepath.Dir(at)
 		add(folder)
+		if above := filepath.Dir(folder); filepath.Base(above) == "target" { // the program itself, without its script
+			add(filepath.Dir(above))
+		}
 		for _, pattern := range []string{"../nsight*compute*", "../pkg/nsight*compute*"} {
 			beside, _ := filepath.Glob(filepath.Join(folder, pattern)) // fails for a bad pattern only
 			for _, one := range beside {

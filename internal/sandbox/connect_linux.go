@@ -33,11 +33,7 @@ func (r *reach) connect(t thread, nr uint32, args [6]uint64) (done bool, result 
 		return false, nil
 	}
 	name := string(raw[family+1:])
-	m := peerName.FindStringSubmatch(name)
-	if m == nil {
-		return false, nil
-	}
-	if pid, err := strconv.Atoi(m[1]); err != nil || pid != r.pid && sessionOf(pid) != r.pid {
+	if !r.loopback && !r.peer(name) {
 		return false, nil
 	}
 	socket, err := t.socket(int(int32(args[0])))
@@ -51,7 +47,20 @@ func (r *reach) connect(t thread, nr uint32, args [6]uint64) (done bool, result 
 	if domain, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
 		return false, nil
 	}
+	if r.loopback && !sameNetwork(socket, t.pid) { // in a network of its own all abstract names are its own
+		return false, nil
+	}
 	// It may wait for the peer to accept, and no other call is judged meanwhile; when the peer
 	// ends, so does the wait.
 	return true, unix.Connect(socket, &unix.SockaddrUnix{Name: "@" + name})
+}
+
+// peer reports whether a name is that of a process of the same sandbox.
+func (r *reach) peer(name string) bool {
+	m := peerName.FindStringSubmatch(name)
+	if m == nil {
+		return false
+	}
+	pid, err := strconv.Atoi(m[1])
+	return err == nil && (pid == r.pid || sessionOf(pid) == r.pid)
 }

@@ -41,7 +41,7 @@ type Policy struct {
 	// LocalSockets, Processes, and a kernel whose refusals can be judged one by one.
 	Peers bool
 	// Loopback gives the program a network of its own, in which it reaches itself and its children
-	// over 127.0.0.1 and ::1, and nothing else. It needs Processes, the right to make namespaces,
+	// over 127.0.0.1 and ::1, and with Peers by any abstract name, and nothing else. It needs Processes, the right to make namespaces,
 	// and a kernel whose refusals can be judged one by one: without these the program does not
 	// start, unless the mode is Off, which leaves it the caller's network.
 	Loopback bool

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"pawl/internal/result"
 )
@@ -22,6 +23,10 @@ type complaint struct {
 // complaints are in the order of their weight: what comes first explains what comes later.
 var complaints = []complaint{
 	{
+		"driver resource was unavailable", result.CauseUnsupported, "another program reads this GPU's counters, or the driver does not let this user read them",
+		"stop DCGM's profiling (dcgmi profile --pause) or the other profiler; else let every user read counters: " + permitCounters,
+	},
+	{
 		"ERR_NVGPUCTRPERM", result.CauseUnsupported, "the driver does not let this user read the GPU's counters (ERR_NVGPUCTRPERM)",
 		"let every user read them: " + permitCounters + "; that is better than to profile as root, of whose rights a sandboxed cell has none but CAP_PERFMON",
 	},
@@ -30,8 +35,11 @@ var complaints = []complaint{
 		"install one of the driver's CUDA version, and name it with PAWL_NCU",
 	},
 	{
-		"driver resource was unavailable", result.CauseUnsupported, "another program reads this GPU's counters",
-		"stop DCGM's profiling (dcgmi profile --pause) or the other profiler, and run again",
+		"failed to connect to the CUDA driver", result.CauseUnsupported, "Nsight Compute does not find its way into this CUDA driver",
+		"take the toolkit's stub libcuda.so out of LD_LIBRARY_PATH, or install a version of Nsight Compute that is for this driver",
+	},
+	{
+		"interprocess lock", result.CauseInternal, "Nsight Compute could not lock the GPU", "end the other ncu on this machine",
 	},
 	{
 		"lock file", result.CauseInternal, "Nsight Compute could not lock the GPU", "end the other ncu on this machine",
@@ -99,7 +107,10 @@ func (p *profiling) ended(verdict *result.Fault, state *os.ProcessState, printed
 }
 
 // without says why there is no report of a cell that has ended well.
-func (p *profiling) without(printed string) *result.Fault {
+func (p *profiling) without(state *os.ProcessState, printed string) *result.Fault {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return p.ended(nil, state, printed)
+	}
 	if complained := p.explain(printed); complained != nil {
 		return complained
 	}

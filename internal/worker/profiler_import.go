@@ -35,7 +35,7 @@ func (s *server) profileOf(ctx context.Context, c *child, reply *wire.CloseReply
 			WithHint("profile fewer launches, or fewer metrics")))
 	}
 	if p.size < 0 {
-		return failed(p.without(reply.Log))
+		return failed(p.without(c.state, reply.Log))
 	}
 	report, err := os.ReadFile(p.keep)
 	if err == nil {

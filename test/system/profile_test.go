@@ -330,13 +330,77 @@ func TestProfileElsewhere(t *testing.T) {
 	for i := range 480 {
 		metrics = append(metrics, fmt.Sprintf("sm__made_up_%d_%s.sum", i, strings.Repeat("x", 150)))
 	}
-	done, err := p.Profile(t.Context(), p.jobs(entries...), lab.Profiling{Metrics: metrics, Repeats: 30})
+	done, err := p.Profile(t.Context(), p.jobs(entries...), lab.Profiling{Metrics: metrics, Repeats: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 5 * len(entries); len(kernelsOf(t, done)) != want || len(done.Details) < 3<<20 {
+		t.Errorf("%d rows, %d bytes of details", len(kernelsOf(t, done)), len(done.Details))
+	}
+}
+
+// Application replay runs the whole cell once for every pass.
+func TestProfileApplicationReplay(t *testing.T) {
+	p := newProfiler(t, nsighttest.Works)
+	done, err := p.Profile(t.Context(), p.jobs("scale", "other_scale"), lab.Profiling{Metrics: twoMetrics, Repeats: 3, Replay: "application"})
+	if err != nil {
+		t.Fatal(err, done.Log, done.Printed)
+	}
+	if got := kernelsOf(t, done); len(got) != 6 || !slices.Equal(done.Launches, []int{3, 3}) || !strings.Contains(strings.Join(done.Command, " "), "--replay-mode application") {
+		t.Errorf("%q, %v, %q", got, done.Launches, done.Command)
+	}
+	if len(done.Sandbox.Attempts) > 0 {
+		t.Errorf("%v", done.Sandbox.Attempts)
+	}
+}
+
+// A launcher is profiled by itself: nobody but the profiler counts its kernels.
+func TestProfileLauncher(t *testing.T) {
+	p := newProfiler(t, nsighttest.Works)
+	jobs := p.jobs("scale", "scale")
+	file, err := spec.Parse("pawl.yaml", []byte("version: 1\nkernels:\n  last: {source: launcher.cu, launcher: true, entry: stream_last, args: ["+
+		"{name: x, dtype: f32, shape: [N]}, {name: y, dtype: f32, shape: [N], role: out}, {name: n, dtype: i32, value: N}, stream]}\nconfigs: {c: {N: 4096}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("testdata/launcher.cu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "launcher.cu"), source, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("NVCC", cudafake.Compiler(t))
+	t.Setenv("XDG_CACHE_HOME", cache)
+	launcher := lab.NewJob(dir, file.Kernels[0].Default(), file.Kernels[0].Configs[0])
+	if err := p.Build(t.Context(), []*lab.Job{launcher}); err != nil || launcher.Record.Fault != nil {
+		t.Fatal(err, launcher.Record.Fault)
+	}
+	if groups := lab.Profiles([]*lab.Job{jobs[0], launcher, jobs[1]}); len(groups) != 2 || !slices.Equal(groups[0], jobs) || groups[1][0] != launcher {
+		t.Errorf("%v", groups)
+	}
+	if _, err := p.Profile(t.Context(), []*lab.Job{jobs[0], launcher}, lab.Profiling{Metrics: twoMetrics}); err == nil {
+		t.Error("a launcher was profiled with others")
+	}
+	done, err := p.Profile(t.Context(), []*lab.Job{launcher}, lab.Profiling{Metrics: twoMetrics})
 	if err != nil {
 		t.Fatal(err, done.Log)
 	}
-	if want := 30 * len(entries); len(kernelsOf(t, done)) != want || len(done.Details) < 3<<20 {
-		t.Errorf("%d rows, %d bytes of details", len(kernelsOf(t, done)), len(done.Details))
+	if len(kernelsOf(t, done)) == 0 || !slices.Equal(done.Launches, []int{-1}) {
+		t.Errorf("%s, %v", done.Raw, done.Launches)
 	}
+}
+
+// A kernel that fails is blamed, and not the profiler.
+func TestProfileOfAKernelThatFails(t *testing.T) {
+	p := newProfiler(t, nsighttest.Works)
+	_, err := p.Profile(t.Context(), p.jobs("scale", "illegal_address"), lab.Profiling{Metrics: twoMetrics})
+	fault, ok := errors.AsType[*result.Fault](err)
+	if !ok || fault.Cause != result.CauseCrash || !strings.Contains(err.Error(), "/c: ") {
+		t.Errorf("%+v, %v", fault, err)
+	}
+	p.recovers()
 }
 
 // The code of a stranger is not profiled as root, and otherwise without any right.

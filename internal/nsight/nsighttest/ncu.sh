@@ -6,13 +6,14 @@ if [ "$1" = --version ]; then
 	echo 'Version 2025.3.1.0 (build 36398880) (public-release)'
 	exit
 fi
-options="$*" log= out= metrics= import= page=
+options="$*" replay= log= out= metrics= import= page=
 while [ $# -gt 0 ]; do
 	case "$1" in
 	--import) import=$2 && shift 2 ;;
 	--page) page=$2 && shift 2 ;;
 	--log-file) log=$2 && shift 2 ;;
 	--metrics) metrics=$2 && shift 2 ;;
+	--replay-mode) replay=$2 && shift 2 ;;
 	-o) out=$2 && shift 2 ;;
 	-f | --csv) shift ;;
 	--*) shift 2 ;;
@@ -110,6 +111,13 @@ crashes)
 esac
 "$@"
 status=$?
+if [ "$replay" = application ]; then # a second pass must launch what the first has launched
+	CUDAFAKE_PROFILE=$list.2 "$@" </dev/null || status=$?
+	if ! cmp -s "$list" "$list.2"; then
+		echo "==ERROR== The second pass launched $(wc -l <"$list.2") kernels, the first $(wc -l <"$list")." >>"$log"
+		rm "$list"
+	fi
+fi
 if [ -s "$list" ]; then
 	{
 		printf 'NVR\0\n'

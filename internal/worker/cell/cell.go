@@ -71,8 +71,12 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 	default:
 		return fmt.Errorf("no cell of kind %q in this binary", kind)
 	}
+	requests, replies, repeats, err := fromRepeat(requests, replies)
+	if err != nil {
+		return err
+	}
 	out := wire.NewWriter(replies)
-	err := out.Send(0, wire.OpHello, wire.CellHello{
+	err = out.Send(0, wire.OpHello, wire.CellHello{
 		Protocol: fmt.Sprintf("%d.%d", wire.Major, wire.Minor), Cell: kind, PID: os.Getpid(),
 	}, nil)
 	if err != nil {
@@ -87,13 +91,23 @@ func Serve(kind string, requests io.Reader, replies io.Writer) error {
 			if err != nil {
 				// The candidate may be in an endless loop on its own thread, so this goroutine must
 				// notice the end.
+				if repeats {
+					close(incoming)
+					return
+				}
 				ended <- err
 				return
 			}
 			incoming <- frame
 		}
 	}()
-	go work(e, incoming, out, ended)
+	go func() {
+		work(e, incoming, out, ended)
+		if repeats { // all has been done that was to be repeated
+			ended <- io.EOF
+		}
+		select {} // the thread is the candidate's, and so is what it holds
+	}()
 	if err := <-ended; !errors.Is(err, io.EOF) {
 		return err
 	}

@@ -7,6 +7,7 @@ import platform
 import struct
 import time
 
+from . import profiler
 from .answers import Answers
 from .arguments import Arguments, Parameters
 from .buffer import Buffer
@@ -18,6 +19,8 @@ from .seal import Ledger, Seal, modules
 from .wire import MAX_FRAME, flush_output
 
 SPARE_MOST = 256 << 20  # bytes of arguments that are worth a second copy
+PROFILED = 1000  # calls of a request that a profiler looks at, at most
+WARM = 3  # calls before these
 GARBAGE = 1000  # objects that calls may leave behind before cycles among them are looked for
 
 
@@ -270,6 +273,29 @@ class Cell(Arguments, Outputs, Answers):
             except Exception as error:
                 show(error)  # the outputs are there all the same
         return reply
+
+    def profile(self, m):
+        """Calls where a profiler looks. Before that it is called as often as it takes to
+        compile and to choose what it launches."""
+        if self.call is None:
+            raise Fault("protocol", "launch before prepare")
+        if not self.framework.device:
+            raise Fault("unsupported", f"{self.framework.name} finds no GPU here, and a profiler looks at GPUs", DOCTOR)
+        if not 1 <= m.get("repeats", 1) <= PROFILED:
+            raise Fault("protocol", f"{m.get('repeats')} calls to profile; at most {PROFILED}")
+        for _ in range(WARM):
+            self.ready()
+            self.once()
+            self.finished()
+        for _ in range(m.get("repeats", 1)):
+            self.ready()
+            self.framework.synchronize()
+            with profiler.looking():
+                self.once()
+                self.finished()
+        self.check_seal()
+        self.check_arguments()
+        return {"launches": -1}  # nobody but the profiler knows how many kernels a call launches
 
     def guarded(self, operation, m):
         """Runs an operation and gives what the kernel raises its name."""

@@ -37,6 +37,9 @@ def main():
             elif op == "produce":
                 with inference(cell):
                     body = cell.guarded(cell.produce, request)
+            elif op == "profile":
+                with inference(cell):
+                    body = cell.guarded(cell.profile, request)
             else:
                 raise Fault("protocol", f"a cell has no operation {op!r}")
         except Fault as fault:

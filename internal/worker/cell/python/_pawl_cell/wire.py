@@ -41,6 +41,8 @@ def receive(incoming):
             incoming.put(frame)
             continue
         part = os.read(REQUESTS, 1 << 16)
+        if not part and "PAWL_CELL_PROFILER" in os.environ:
+            LIBC.exit(0)  # the profiler's library notices that
         if not part or len(pending) > MAX_FRAME:
             os._exit(0 if not part else 1)
         pending += part
