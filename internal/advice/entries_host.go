@@ -42,7 +42,7 @@ var onHost = []Entry{
 	},
 	{
 		ID: "host-waiting", Row: 42, Title: "it leaves the processor", Host: true, Confidence: 0.8,
-		When:     []string{"threads < 2", "cores_used < 0.8", "seconds >= 1e-5"},
+		When:     []string{"threads < 2", "cores_used < 0.7", "seconds >= 1e-5"},
 		Gain:     "1 / max(cores_used, 0.01)",
 		Evidence: "it runs for {cpu_seconds} of the {seconds} that a launch takes",
 		First:    "find what it waits for: a lock, a sleep, a file, a page from disk", Deeper: []string{"spin for short waits", "read ahead, outside of the kernel"},
