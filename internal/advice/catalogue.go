@@ -30,6 +30,8 @@ type Entry struct {
 	Deeper []string // and then
 	Next   string   // the exact next step: a command or an edit
 
+	Host bool // it is of kernels on the CPU; an entry of pawl's without it is of those on a GPU
+
 	Stops   bool // nothing else is to be said: the measurement is not valid
 	Settled bool // there is nothing left to gain here: other findings become notes
 }

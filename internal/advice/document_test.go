@@ -53,12 +53,17 @@ func catalogue(t *testing.T) string {
 	if err != nil || len(functions) == 0 {
 		t.Fatal(err)
 	}
+	return "\n" + table(onGPU, "ncu", examples) + "\nOf kernels on the CPU:\n\n" + table(onHost, "those counters", hostExamples()) + "\n"
+}
+
+// table lists entries; less is what the weaker conditions do without.
+func table(entries []Entry, less string, examples map[string]string) string {
 	var b strings.Builder
-	b.WriteString("\n| finding | holds where | does not apply where | what to do first, then | an example |\n| --- | --- | --- | --- | --- |\n")
-	for _, e := range builtin {
+	b.WriteString("| finding | holds where | does not apply where | what to do first, then | an example |\n| --- | --- | --- | --- | --- |\n")
+	for _, e := range entries {
 		holds := "`" + strings.Join(e.When, "`, `") + "`"
 		if e.Less != nil {
-			holds += "; without ncu: `" + strings.Join(e.Less.When, "`, `") + "`"
+			holds += "; without " + less + ": `" + strings.Join(e.Less.When, "`, `") + "`"
 		}
 		var unless []string
 		for _, x := range e.Unless {
@@ -71,6 +76,5 @@ func catalogue(t *testing.T) string {
 		fmt.Fprintf(&b, "| **%s**: %s | %s | %s | %s | %s |\n", e.ID, e.Title, holds, strings.Join(unless, "; "), fixes, examples[e.ID])
 		delete(examples, e.ID)
 	}
-	b.WriteString("\n")
 	return b.String()
 }

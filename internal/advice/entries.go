@@ -2,7 +2,7 @@ package advice
 
 // Builtin returns pawl's own catalogue.
 func Builtin() *Catalogue {
-	c, err := New(builtin, rules)
+	c, err := New(builtin, allRules)
 	if err != nil {
 		panic(err) // a test compiles it
 	}
@@ -21,7 +21,7 @@ func With(own []Entry) (*Catalogue, error) {
 			merged = append(merged, e)
 		}
 	}
-	return New(merged, rules)
+	return New(merged, allRules)
 }
 
 // Bounds take 90% of a unit's peak for what a good kernel reaches: a copy moves 87% of what the DRAM of
@@ -41,7 +41,8 @@ const (
 	longEnough  = "seconds >= 1e-5"
 )
 
-var builtin = []Entry{
+// onGPU are the bottlenecks of kernels on a GPU.
+var onGPU = []Entry{
 	{
 		ID: "measurement-invalid", Row: 1, Title: "the numbers cannot be right", Stops: true, Confidence: 1,
 		When:     []string{"dram_pct > 108 or sm_pct > 105"},

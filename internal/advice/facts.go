@@ -14,6 +14,7 @@ type Evidence struct {
 	Resources *profile.Resources // of the compiled kernel
 	Residency *profile.Residency // computed from them
 	Mix       *profile.Mix       // of its machine code
+	Processor *Processor         // of a kernel on the CPU; nil: it runs on a GPU
 
 	Seconds float64 // measured time of a launch
 	Wall    float64 // time from launch to launch, as the host sees it
@@ -65,6 +66,7 @@ var derived = map[string]string{ // units
 // Names returns the names of all facts that conditions may use, sorted.
 func Names() []string {
 	names := slices.Collect(maps.Keys(derived))
+	names = slices.AppendSeq(names, maps.Keys(hostFacts))
 	for _, m := range profile.Metrics() {
 		names = append(names, string(m))
 	}
@@ -117,6 +119,7 @@ func Gather(e Evidence) Facts {
 	}
 	f.code(e)
 	f.given(e)
+	f.host(e)
 	f.combine()
 	return f
 }

@@ -69,6 +69,9 @@ const worth = 0.02
 func (c *Catalogue) Judge(f Facts) *Advice {
 	a := &Advice{}
 	for _, e := range c.entries {
+		if !e.concerns(f) {
+			continue
+		}
 		found, ok := e.judge(f, a)
 		if !ok {
 			continue
@@ -91,6 +94,13 @@ func (c *Catalogue) Judge(f Facts) *Advice {
 	c.remark(f, a)
 	return a
 }
+
+// concerns reports whether an entry is about kernels that run where this one does. The user's own
+// say so in their conditions.
+func (e Entry) concerns(f Facts) bool { return e.Row == 0 || e.Host == f.onHost() }
+
+// onHost reports whether the facts are of a kernel on the CPU.
+func (f Facts) onHost() bool { return f["host"].Value > 0 }
 
 // add keeps the better of two faces of one finding.
 func (a *Advice) add(found Finding) {

@@ -10,6 +10,7 @@ type Note struct {
 	When   string
 	Text   string
 	Agrees []string // findings that show that it matters
+	Host   bool     // it is of kernels on the CPU
 }
 
 type compiledNote struct {
@@ -17,20 +18,23 @@ type compiledNote struct {
 	when condition
 }
 
-// Rules are the rules of thumb that pawl knows.
+// rules are the rules of thumb for kernels on a GPU.
 var rules = []Note{
-	{"coalescing", "coalescing_pct < 80", "coalescing {coalescing_pct}, rule of thumb 80%", []string{"uncoalesced-loads", "uncoalesced-stores"}},
-	{"sm-utilisation", "sm_pct < 60", "SM throughput {sm_pct}, rule of thumb 60%", []string{"small-grid", "tail-wave", "load-imbalance", "latency-bound", "register-occupancy", "shared-occupancy", "block-occupancy", "barrier-bound", "atomics-contention", "bank-conflicts", "register-spills", "launch-bound"}},
-	{"l2-hits", "l2_hit_pct < 80", "L2 hit rate {l2_hit_pct}, rule of thumb 80%", []string{"redundant-dram"}},
-	{"memory-bandwidth", "dram_pct < 70", "DRAM at {dram_pct} of its peak, rule of thumb 70%: vectorise", []string{"latency-bound", "uncoalesced-loads", "uncoalesced-stores"}},
-	{"occupancy", "occupancy_pct < 50", "occupancy {occupancy_pct}, rule of thumb 50%: fewer registers", []string{"register-occupancy", "shared-occupancy", "block-occupancy", "small-grid", "load-imbalance"}},
-	{"short-kernel", "seconds < 1e-5", "{seconds} a launch, rule of thumb 10 µs: bigger tiles or a graph", []string{"launch-bound"}},
-	{"registers", "registers > 64 and theoretical_pct < 50", "{registers} registers per thread at a possible occupancy of {theoretical_pct}", []string{"register-occupancy"}},
+	{"coalescing", "coalescing_pct < 80", "coalescing {coalescing_pct}, rule of thumb 80%", []string{"uncoalesced-loads", "uncoalesced-stores"}, false},
+	{"sm-utilisation", "sm_pct < 60", "SM throughput {sm_pct}, rule of thumb 60%", []string{"small-grid", "tail-wave", "load-imbalance", "latency-bound", "register-occupancy", "shared-occupancy", "block-occupancy", "barrier-bound", "atomics-contention", "bank-conflicts", "register-spills", "launch-bound"}, false},
+	{"l2-hits", "l2_hit_pct < 80", "L2 hit rate {l2_hit_pct}, rule of thumb 80%", []string{"redundant-dram"}, false},
+	{"memory-bandwidth", "dram_pct < 70", "DRAM at {dram_pct} of its peak, rule of thumb 70%: vectorise", []string{"latency-bound", "uncoalesced-loads", "uncoalesced-stores"}, false},
+	{"occupancy", "occupancy_pct < 50", "occupancy {occupancy_pct}, rule of thumb 50%: fewer registers", []string{"register-occupancy", "shared-occupancy", "block-occupancy", "small-grid", "load-imbalance"}, false},
+	{"short-kernel", "seconds < 1e-5", "{seconds} a launch, rule of thumb 10 µs: bigger tiles or a graph", []string{"launch-bound"}, false},
+	{"registers", "registers > 64 and theoretical_pct < 50", "{registers} registers per thread at a possible occupancy of {theoretical_pct}", []string{"register-occupancy"}, false},
 }
 
 // remark adds the rules that the facts break, to the first finding that agrees or as remarks.
 func (c *Catalogue) remark(f Facts, a *Advice) {
 	for _, n := range c.notes {
+		if n.Host != f.onHost() {
+			continue
+		}
 		if is, _ := n.when.holds(f); !is {
 			continue
 		}

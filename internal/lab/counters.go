@@ -3,10 +3,14 @@ package lab
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
+	"strings"
 
+	"pawl/internal/advice"
 	"pawl/internal/machine"
 	"pawl/internal/result"
+	"pawl/internal/roof"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
 	"pawl/internal/worker"
@@ -112,17 +116,25 @@ type tally struct {
 	seconds  []float64 // of one, by pairs of requests
 }
 
-// plan finds out how long launches take, and how many a request has.
+// plan finds out how long launches take, and how many a request has. The first request is slower
+// than the others.
 func (t *tally) plan(ctx context.Context) error {
-	const tries = 3
-	got, err := t.cell.Sample(ctx, wire.Sample{Count: tries, Repeat: 1, Cache: t.Cache, DeadlineS: t.deadline})
-	if err != nil {
-		return err
+	const tries, samples = 3, 3
+	whole := math.Inf(1)
+	t.launch = whole
+	for range tries {
+		got, err := t.cell.Sample(ctx, wire.Sample{Count: samples, Repeat: 1, Cache: t.Cache, DeadlineS: t.deadline})
+		if err != nil {
+			return err
+		}
+		t.launch, whole = min(t.launch, slices.Min(got.Seconds)), min(whole, got.WorkerS/float64(got.Count))
+		if t.launch > longLaunch {
+			break
+		}
 	}
-	t.launch = slices.Min(got.Seconds)
 	each, most := t.launch, countedLaunches
 	if t.Cache == "cold" { // flushing may take longer than the launch
-		each, most = got.WorkerS/float64(got.Count), countedMost
+		each, most = whole, countedMost
 	}
 	t.Launches = int(min(max(countedTime/each, 1), float64(most)))
 	if t.Readings = readings; each > longLaunch {
@@ -198,11 +210,27 @@ func find(reply *wire.SampleReply, name string) result.Count {
 
 // timed notes how long the launches in which two requests differ took.
 func (t *tally) timed(replies [2]*wire.SampleReply) {
-	seconds := stat.Median(replies[1].Seconds)
-	if t.Cache == "hot" { // both are of a launch: of n, and of 2n
-		seconds = 2*seconds - stat.Median(replies[0].Seconds)
+	if t.Cache == "cold" {
+		t.seconds = append(t.seconds, ran(replies[1], 1))
+		return
 	}
-	t.seconds = append(t.seconds, seconds)
+	// Both are of a launch: of n, and of 2n.
+	t.seconds = append(t.seconds, 2*ran(replies[1], 2*t.Launches)-ran(replies[0], t.Launches))
+}
+
+// ran returns the seconds of a launch, of repeat in each sample, without the time in which its
+// thread waited for a core. That time is known of the whole request: it is that of the launches
+// where these are most of the request. Elsewhere samples are short, and most have none of it.
+func ran(reply *wire.SampleReply, repeat int) float64 {
+	total := 0.0
+	for _, s := range reply.Seconds {
+		total += s * float64(repeat)
+	}
+	if total < reply.WorkerS/2 {
+		return stat.Percentile(reply.Seconds, 25)
+	}
+	waited := reply.WaitedS / float64(len(reply.Seconds)*repeat)
+	return max(0, stat.Median(reply.Seconds)-waited)
 }
 
 // reading is what pairs of requests said of one counter.
@@ -226,4 +254,58 @@ func (r *reading) counted() Counted {
 		Value: max(0, stat.Median(r.values)), Unit: r.unit, Share: r.share,
 		Spread: (stat.Percentile(r.values, 75) - stat.Percentile(r.values, 25)) / 2,
 	}
+}
+
+// costs are about the seconds that an event takes at most, where it is more than an instruction.
+var costs = map[string]float64{"task-clock": 1, "page-faults": 5e-7, "major-faults": 1e-3, "context-switches": 2e-6, "cpu-migrations": 1e-5}
+
+// vague reports whether the readings of a counter differ by so much that its value says nothing of
+// a launch, as on a busy machine.
+func (c *Counters) vague(name string) bool {
+	const aCycle, missed = 3e-10, 5e-9 // seconds
+	cost, known := costs[name]
+	switch {
+	case known:
+	case name == "cycles", name == "instructions", strings.HasPrefix(name, "stalled"):
+		cost = aCycle
+	default:
+		cost = missed
+	}
+	v := c.Values[name]
+	return v.Spread > v.Value/3 && v.Spread*cost > c.Seconds/10
+}
+
+// HostEvidence returns what is known of a job on the CPU, for findings. The timing and the counters may
+// be nil.
+func (l *Lab) HostEvidence(job *Job, t *result.Timing, c *Counters) advice.Evidence {
+	p := &advice.Processor{}
+	e := advice.Evidence{Processor: p, Flops: job.Instance.Flops, Bytes: job.Instance.Bytes}
+	if made := job.Record.Build; made != nil {
+		e.Debug = slices.Contains(made.Flags, "-O0")
+	}
+	if job.Cell() == spec.CellHost {
+		p.Threads = job.cores(l.machine().CPU)
+		if peaks := l.peaksOf(spec.CellHost); peaks != nil && p.Threads == 1 { // several cores do not reach the same multiple of one core's bandwidth
+			if dram := peaks.Find(roof.DRAM); dram != nil {
+				e.Bandwidth = dram.Rate * 1e9
+			}
+		}
+	}
+	if t != nil {
+		held := l.HoldAgainstRoof(job, t).Timing.Stats
+		e.Seconds, p.RoofPct = held.Median, held.RoofPct
+		p.Memory = slices.Contains([]roof.Name{roof.DRAM, roof.LLC, roof.L2, roof.L1}, roof.Name(held.Roof))
+	}
+	if c != nil {
+		p.Counters = map[string]float64{}
+		for name, v := range c.Values {
+			if !c.vague(name) {
+				p.Counters[name] = v.Value
+			}
+		}
+		if c.Seconds > 0 {
+			e.Seconds = c.Seconds // of the launches that were counted
+		}
+	}
+	return e
 }

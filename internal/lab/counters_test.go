@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"pawl/internal/advice"
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/sandbox"
@@ -18,6 +20,7 @@ import (
 	"pawl/internal/worker"
 	"pawl/internal/worker/cell"
 	"pawl/internal/worker/puppet"
+	"pawl/internal/worker/wire"
 )
 
 // realPawl is a name of the test binary under which it is a real worker with real cells.
@@ -119,63 +122,76 @@ void sleeps(float *x, long n) {
 `
 
 // The kernel's own events are counted one by one: what the cell does besides, between launches and
-// before them, is not among them.
+// before them, is not among them. What findings say of time needs a machine that is not too busy.
 func TestCountersOfAKernel(t *testing.T) {
 	for _, cache := range []string{"cold", "hot"} {
 		t.Run(cache, func(t *testing.T) {
 			b := realLab(t, cache)
 			jobs := built(t, b, countedYAML, map[string]string{"k.c": countedSource})
-			got := map[string]*Counters{}
-			for _, job := range jobs {
-				c, err := b.Counters(t.Context(), job)
-				if err != nil {
-					t.Fatal(err)
+			var wrong []string
+			for range 6 {
+				if wrong = countedWrong(t, b, jobs, cache); len(wrong) == 0 {
+					return
 				}
-				got[job.Variant.Kernel.Name] = c
-				t.Logf("%s: %.3g s, %d × %d launches, %v", job.Name(), c.Seconds, c.Readings, c.Launches, c.Values)
+				t.Logf("once more: %s", strings.Join(wrong, "; "))
 			}
-			calm, faults, sleeps := got["calm"], got["faults"], got["sleeps"]
-			if calm.Cache != cache && calm.Cache != "hot" {
-				t.Errorf("%s", calm.Cache)
-			}
-			for name, c := range got {
-				for _, a := range c.Absent {
-					if a.Why == "" || c.Values[a.Name] != (Counted{}) {
-						t.Errorf("%s: %+v", name, a)
-					}
-				}
-				if len(c.Values)+len(c.Absent) != 16 {
-					t.Errorf("%s: %d values and %d absent", name, len(c.Values), len(c.Absent))
-				}
-			}
-			if _, counted := calm.Values["page-faults"]; !counted {
-				t.Skip("this system counts no page faults")
-			}
-			near := func(what string, got, want, by float64) {
-				t.Helper()
-				if math.Abs(got-want) > by {
-					t.Errorf("%s: %v, want %v ± %v", what, got, want, by)
-				}
-			}
-			near("page faults of calm", calm.Values["page-faults"].Value, 0, 1)
-			near("page faults of faults", faults.Values["page-faults"].Value, faultedPages, 3)
-			near("page faults of sleeps", sleeps.Values["page-faults"].Value, 0, 1)
-			clock := calm.Values["task-clock"]
-			if clock.Unit != "s" || clock.Value < 0.3*calm.Seconds || clock.Value > 3*calm.Seconds {
-				t.Errorf("task-clock of calm: %+v; a launch takes %v s", clock, calm.Seconds)
-			}
-			if c := sleeps.Values["task-clock"].Value; c > 1e-3 || sleeps.Seconds < 2e-3 {
-				t.Errorf("task-clock of sleeps: %v s; a launch takes %v s", c, sleeps.Seconds)
-			}
-			if c, known := sleeps.Values["context-switches"]; known {
-				near("context switches of sleeps", c.Value, 1.5, 1) // a busy machine adds some
-				near("context switches of calm", calm.Values["context-switches"].Value, 0, 1)
-			}
-			if inst, known := calm.Values["instructions"]; known && (inst.Value < 16384 || inst.Value > 20*65536) {
-				t.Errorf("instructions of calm: %+v", inst)
-			}
+			t.Error(strings.Join(wrong, "; "))
 		})
 	}
+}
+
+// countedWrong counts calm, faults and sleeps, and returns what is wrong with the times.
+func countedWrong(t *testing.T, b *Lab, jobs []*Job, cache string) (wrong []string) {
+	t.Helper()
+	got := map[string]*Counters{}
+	for i, want := range []string{"", "host-page-faults", "host-waiting"} {
+		name := jobs[i].Variant.Kernel.Name
+		c, err := b.Counters(t.Context(), jobs[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[name] = c
+		t.Logf("%s: %.3g s, %d × %d launches, %v", name, c.Seconds, c.Readings, c.Launches, c.Values)
+		if c.Cache != cache && c.Cache != "hot" || len(c.Values)+len(c.Absent) != 16 {
+			t.Errorf("%s: %s, %d values and %d absent", name, c.Cache, len(c.Values), len(c.Absent))
+		}
+		for _, a := range c.Absent {
+			if a.Why == "" || c.Values[a.Name] != (Counted{}) {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		said := advice.Builtin().Judge(advice.Gather(b.HostEvidence(jobs[i], nil, c)))
+		switch {
+		case want == "":
+		case len(said.Findings) == 0:
+			wrong = append(wrong, name+": no finding")
+		case said.Findings[0].ID != want || !slices.Contains(said.Findings[0].Rests, advice.FromCounters):
+			wrong = append(wrong, fmt.Sprintf("%s: %+v", name, said.Findings[0]))
+		default:
+			t.Logf("%s: %s: %s", name, said.Findings[0].Evidence, said.Findings[0].Gain())
+		}
+	}
+	near := func(name, counter string, want, by float64) {
+		t.Helper()
+		if v, counted := got[name].Values[counter]; counted && math.Abs(v.Value-want) > by {
+			wrong = append(wrong, fmt.Sprintf("%s: %s is %v, want %v ± %v", name, counter, v.Value, want, by))
+		}
+	}
+	near("calm", "page-faults", 0, 1)
+	near("faults", "page-faults", faultedPages, 3)
+	near("sleeps", "page-faults", 0, 1)
+	near("sleeps", "context-switches", 1.5, 1)
+	near("calm", "context-switches", 0, 1)
+	near("calm", "task-clock", got["calm"].Seconds, 2*got["calm"].Seconds)
+	near("sleeps", "task-clock", 0, 1e-3)
+	near("calm", "instructions", 10*16384, 10*16384)
+	if _, counted := got["calm"].Values["page-faults"]; !counted {
+		t.Skip("this system counts no page faults")
+	}
+	if s := got["sleeps"].Seconds; s < 1.2e-3 {
+		wrong = append(wrong, fmt.Sprintf("a launch that sleeps 2 ms takes %v s", s))
+	}
+	return wrong
 }
 
 // What does not run on the processor is not counted there, and a worker that does not know counters
@@ -205,9 +221,73 @@ func TestReading(t *testing.T) {
 	if got := r.counted(); got.Value != 0 || got.Share != 1 {
 		t.Errorf("%+v", got)
 	}
+	for _, test := range []struct {
+		seconds []float64
+		repeat  int
+		waited  float64
+		want    float64
+	}{
+		{[]float64{1e-4, 1e-4, 9e-3}, 1, 8e-3, 1e-4},    // flushing takes longer; one sample was interrupted
+		{[]float64{5e-3, 7e-3, 6e-3}, 1, 6e-3, 4e-3},    // the launches take most of the request, and waited
+		{[]float64{2e-5}, 1000, 6e-3, 1.4e-5},           // many launches of one sample
+		{[]float64{5e-3, 5e-3, 5e-3, 5e-3}, 1, 1, 0},    // the clocks differ
+		{[]float64{5e-3, 5e-3, 5e-3, 5e-3}, 1, 0, 5e-3}, // an idle machine
+	} {
+		reply := &wire.SampleReply{WorkerS: 30e-3}
+		reply.Seconds, reply.WaitedS = test.seconds, test.waited
+		if got := ran(reply, test.repeat); math.Abs(got-test.want) > 1e-3*test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
 	names := []string{"a", "b", "c"}
 	c := &tally{}
 	if left := c.without(names, []result.Uncounted{{Name: "b", Why: "x"}}); !slices.Equal(left, []string{"a", "c"}) || len(c.Absent) != 1 || !slices.Equal(names, []string{"a", "b", "c"}) {
 		t.Errorf("%v, %v", left, c.Absent)
+	}
+}
+
+// What readings do not agree on is not known; little is, however little they agree.
+func TestVague(t *testing.T) {
+	c := &Counters{Seconds: 1e-4, Values: map[string]Counted{
+		"task-clock": {Value: 0, Spread: 2e-4}, "page-faults": {Value: 300, Spread: 150}, "context-switches": {Value: 0, Spread: 0.5}, "cycles": {Value: 3e5, Spread: 9e4},
+		"instructions": {Value: 1e5, Spread: 5e4}, "branch-misses": {Value: 20, Spread: 30}, "cache-misses": {Value: 2000, Spread: 3000},
+	}}
+	var vague []string
+	for name := range c.Values {
+		if c.vague(name) {
+			vague = append(vague, name)
+		}
+	}
+	slices.Sort(vague)
+	if got := strings.Join(vague, " "); got != "cache-misses instructions page-faults task-clock" {
+		t.Error(got)
+	}
+}
+
+// Evidence has what the file declares, what was timed and counted, and the roof of the processor.
+func TestHostEvidence(t *testing.T) {
+	folder := t.TempDir()
+	peaksIn(t, folder)
+	b := onProcessor(folder)
+	job := jobOf(spec.CellHost, 1, 5, 0)
+	job.Instance.Flops, job.Instance.Bytes, job.Record.Build = 100, 400, &result.Build{Flags: []string{"-g", "-O0"}}
+	counted := &Counters{Seconds: 3e-3, Values: map[string]Counted{"page-faults": {Value: 7, Spread: 1, Share: 1}, "task-clock": {Spread: 1e-3}}}
+	e := b.HostEvidence(job.Job, job.timing, counted)
+	if e.Flops != 100 || e.Bytes != 400 || !e.Debug || e.Seconds != 3e-3 || e.Bandwidth != 10e9 || e.Processor.Threads != 1 ||
+		math.Abs(e.Processor.RoofPct-50) > 1e-9 || !e.Processor.Memory || len(e.Processor.Counters) != 1 || e.Processor.Counters["page-faults"] != 7 {
+		t.Errorf("%+v, %+v", e, *e.Processor)
+	}
+	e = b.HostEvidence(job.Job, job.timing, nil)
+	if e.Seconds != job.timing.Stats.Median || e.Processor.Counters != nil {
+		t.Errorf("nothing counted: %+v, %+v", e, *e.Processor)
+	}
+	job = jobOf(spec.CellHost, 4, 5, 0)
+	job.Record.Build = nil
+	if e = b.HostEvidence(job.Job, nil, nil); e.Bandwidth != 0 || e.Processor.Threads != 4 || e.Seconds != 0 || e.Processor.RoofPct != 0 || e.Debug {
+		t.Errorf("several threads: %+v, %+v", e, *e.Processor)
+	}
+	numpy := pythonOf("numpy", 1, 5)
+	if e = b.HostEvidence(numpy.Job, numpy.timing, nil); e.Processor.Threads != 0 { // its libraries use as many as they like
+		t.Errorf("NumPy: %+v", *e.Processor)
 	}
 }
