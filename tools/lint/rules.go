@@ -96,7 +96,7 @@ var floors = []floor{
 	},
 	{
 		rooms: "advice",
-		uses:  "diag formula profile unit", // formula: conditions are the user's to write, too
+		uses:  "diag formula profile spec unit", // formula, spec: conditions are the user's to write, too
 		why:   "findings follow from facts alone, so that they can be tested without a device",
 	},
 	{
@@ -173,7 +173,8 @@ var floors = []floor{
 
 	{
 		rooms: "explain",
-		uses:  "advice diag profile report sheet unit", // report: its view, which knows no Report
+		// report: its view, which knows no Report. spec: findings that the user wrote.
+		uses:  "advice diag profile report sheet spec unit",
 		why:   "why a kernel takes its time follows from files; nothing is measured here",
 	},
 
