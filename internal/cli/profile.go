@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -17,6 +20,7 @@ import (
 	"pawl/internal/report"
 	"pawl/internal/report/render"
 	"pawl/internal/sheet"
+	"pawl/internal/spec"
 )
 
 const profileHelp = `profile says why kernels take the time they take, from what Nsight Compute wrote:
@@ -36,6 +40,9 @@ of one version differ, the most telling first, and the cause in one sentence. Pr
 each version three times or more: --launch-count 3. --sass and --sass-after add the
 instructions, as cuobjdump -sass or nvdisasm list them.
 
+The findings of your own pawl.yaml, here or in a folder above, are judged by too; -v says so.
+Nothing else of that file matters here.
+
 Profiles explain; they never decide a verdict. Profiling slows kernels down, flushes
 caches and may hold the clock.`
 
@@ -47,6 +54,7 @@ type profileOptions struct {
 	explain.Options
 	diff, json, verbose, dark bool
 	files                     []string
+	file                      string // pawl.yaml
 }
 
 func (o *profileOptions) AddFlags(f *pflag.FlagSet) {
@@ -57,6 +65,7 @@ func (o *profileOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the answer as JSON")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show all findings and remarks, of all kernels")
 	f.BoolVar(&o.dark, "dark", false, "draw pictures on dark ground")
+	addFileFlag(f, &o.file)
 	f.StringArrayVarP(&o.files, "output", "o", nil, "also write it to this file: "+strings.Join(profileEndings, " ")+" (may be repeated)")
 }
 
@@ -90,6 +99,9 @@ func runProfile(ctx context.Context, e *env, opts *profileOptions, files []strin
 	opts.Tool = version
 	var answer *explain.Answer
 	var err error
+	if opts.Spec, err = ownFindings(opts.file); err != nil {
+		return err
+	}
 	if opts.diff {
 		answer, err = explain.Compare(ctx, files[0], files[1], opts.Options)
 	} else {
@@ -107,6 +119,22 @@ func runProfile(ctx context.Context, e *env, opts *profileOptions, files []strin
 		return printJSON(e, answer)
 	}
 	return render.Text(e.stdout, answer.View(opts.verbose), render.TextOptions{Style: e.style(), Width: e.width(), Verbose: opts.verbose})
+}
+
+// ownFindings reads the findings of a pawl.yaml: of the one that is named, or of the one that other commands
+// find. Without one, or with none in it, there are none.
+func ownFindings(file string) (*spec.Spec, error) {
+	if file == "" {
+		found, err := spec.Find(".")
+		if err != nil {
+			return nil, nil // a profile is explained without a project, too
+		}
+		return spec.LoadFindings(relative(found))
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, &diag.Problem{Message: fmt.Sprintf("-f %s: no such file", file), Hint: "without -f it is pawl.yaml, here or in a folder above, if there is one"}
+	}
+	return spec.LoadFindings(file)
 }
 
 // write writes the answer in the form that the file's ending names.

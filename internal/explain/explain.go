@@ -18,6 +18,7 @@ import (
 	"pawl/internal/advice"
 	"pawl/internal/diag"
 	"pawl/internal/profile"
+	"pawl/internal/spec"
 )
 
 // Schema is the version of the answer's JSON form.
@@ -25,11 +26,11 @@ const Schema = 1
 
 // Options say what is wanted of the files.
 type Options struct {
-	Tool    string // pawl's version
-	Kernel  string // a glob over names of kernels, without their arguments; "": all
-	SASS    string // a file with machine code of the kernels; of a diff: of the version before
-	After   string // the same of the version after
-	Catalog *advice.Catalogue
+	Tool   string     // pawl's version
+	Kernel string     // a glob over names of kernels, without their arguments; "": all
+	SASS   string     // a file with machine code of the kernels; of a diff: of the version before
+	After  string     // the same of the version after
+	Spec   *spec.Spec // whose findings are judged by beside pawl's own; nil: none
 }
 
 // Answer is what the files say.
@@ -42,6 +43,13 @@ type Answer struct {
 	Kernels []Kernel `json:"kernels,omitempty"`
 	Diffs   []Diff   `json:"diffs,omitempty"`
 	Left    []string `json:"left,omitempty"` // kernels that only one of two files has
+	Own     *Own     `json:"own,omitempty"`  // the user's findings that were judged by
+}
+
+// Own are findings of the user.
+type Own struct {
+	File     string   `json:"file"`
+	Findings []string `json:"findings"` // their ids
 }
 
 // Kernel is one kernel at one size, whatever number of times it was profiled.
@@ -63,13 +71,17 @@ type Diff struct {
 
 // File reads one file.
 func File(ctx context.Context, file string, opts Options) (*Answer, error) {
-	a := &Answer{Schema: Schema, Kind: "profile", Tool: opts.Tool, Files: []string{file}}
+	catalogue, own, err := opts.catalogue()
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Schema: Schema, Kind: "profile", Tool: opts.Tool, Files: []string{file}, Own: own}
 	kernels, err := read(ctx, file, opts.SASS, opts)
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range kernels {
-		k.Advice = opts.catalogue().Judge(advice.Gather(advice.Evidence{Profile: k.Profile, Mix: k.Mix}))
+		k.Advice = catalogue.Judge(advice.Gather(advice.Evidence{Profile: k.Profile, Mix: k.Mix}))
 		a.Kernels = append(a.Kernels, k)
 	}
 	a.Device = kernels[0].Profile.Device
@@ -78,7 +90,11 @@ func File(ctx context.Context, file string, opts Options) (*Answer, error) {
 
 // Compare reads two files, of the version before and the version after.
 func Compare(ctx context.Context, before, after string, opts Options) (*Answer, error) {
-	a := &Answer{Schema: Schema, Kind: "diff", Tool: opts.Tool, Files: []string{before, after}}
+	catalogue, own, err := opts.catalogue()
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Schema: Schema, Kind: "diff", Tool: opts.Tool, Files: []string{before, after}, Own: own}
 	x, err := read(ctx, before, opts.SASS, opts)
 	if err != nil {
 		return nil, err
@@ -95,7 +111,7 @@ func Compare(ctx context.Context, before, after string, opts Options) (*Answer, 
 	}
 	a.Device = y[0].Profile.Device
 	for _, pair := range pairs(x, y) {
-		cause := opts.catalogue().Explain(side(pair[0]), side(pair[1]), 0)
+		cause := catalogue.Explain(side(pair[0]), side(pair[1]), 0)
 		a.Diffs = append(a.Diffs, Diff{pair[1].Name, cause, pair[0], pair[1]})
 	}
 	if len(a.Diffs) == 0 {
@@ -119,11 +135,17 @@ func side(k Kernel) advice.Side {
 	return advice.Side{Evidence: advice.Evidence{Mix: k.Mix}, Repeats: k.repeats}
 }
 
-func (o Options) catalogue() *advice.Catalogue {
-	if o.Catalog != nil {
-		return o.Catalog
+// catalogue returns what is judged by, and what of it is the user's.
+func (o Options) catalogue() (*advice.Catalogue, *Own, error) {
+	catalogue, err := advice.Of(o.Spec)
+	if err != nil || o.Spec == nil || len(o.Spec.Findings) == 0 {
+		return catalogue, nil, err
 	}
-	return advice.Builtin()
+	own := &Own{File: o.Spec.File}
+	for _, f := range o.Spec.Findings {
+		own.Findings = append(own.Findings, f.ID)
+	}
+	return catalogue, own, nil
 }
 
 // read reads the kernels of a file.

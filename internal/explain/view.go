@@ -23,6 +23,10 @@ func (a *Answer) View(verbose bool) view.View {
 	if a.Device != "" {
 		v.Heading = append(v.Heading, a.Device)
 	}
+	if a.Own != nil && verbose {
+		text := "beside pawl's own findings, those of " + a.Own.File + ": " + unit.Few(a.Own.Findings, 8)
+		v.Sections = append(v.Sections, view.Section{In: view.All, ID: "own", Lines: []view.Line{{Text: text, Tone: view.Quiet}}})
+	}
 	if a.Kind == "diff" {
 		a.diffView(&v, verbose)
 		return v
@@ -172,7 +176,14 @@ func findingLines(n int, f advice.Finding, verbose bool) []view.Line {
 	for _, r := range f.Rests {
 		rests = append(rests, string(r))
 	}
-	return append(lines, view.Line{Text: "  next: " + f.Next + "   (by " + strings.Join(rests, ", ") + ")", Tone: view.Quiet})
+	by := "(by " + strings.Join(rests, ", ") + ")"
+	if f.Own {
+		by = "(by " + strings.Join(rests, ", ") + "; a finding of pawl.yaml)"
+	}
+	if f.Next != "" {
+		by = "next: " + f.Next + "   " + by
+	}
+	return append(lines, view.Line{Text: "  " + by, Tone: view.Quiet})
 }
 
 // numbers is what ncu measured of a kernel, in pairs of columns.
