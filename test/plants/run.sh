@@ -7,7 +7,7 @@
 # writes into $OUT, all of it CSV in gzip's format: the recording (verify, times, launches with the names of ncu's IDs, raw with
 # the metrics of metrics.txt, rules with what ncu's own rules say of each), details and sections (the sections that have rules,
 # of the plants and healthy kernels), and run.log. It ends with the score, by go or by the program that PLANTS_SCORE names
-# (go build ./test/plants/score/table). The recording goes to testdata/h200. WORK keeps what was compiled; PLANTS_SECONDS (330)
+# (go test -c ./test/plants/score). The recording goes to testdata/h200. WORK keeps what was compiled; PLANTS_SECONDS (330)
 # ends profiling.
 set -eu
 cd "$(dirname "$0")"
@@ -105,11 +105,11 @@ for name in metrics rules; do
 	done
 done
 python3 fold.py "$work" "$out" | tee -a "$log"
-if [ -n "${PLANTS_SCORE:-}" ]; then
-	"$PLANTS_SCORE" . "$out" | tee -a "$log"
-elif command -v go >/dev/null; then
-	go run ./score/table . "$out" | tee -a "$log"
+if [ -n "${PLANTS_SCORE:-}" ] || command -v go >/dev/null; then
+	PLANTS_OUT=$(cd "$out" && pwd)
+	export PLANTS_OUT
+	(cd score && if [ -n "${PLANTS_SCORE:-}" ]; then "$PLANTS_SCORE" -test.run '^TestPlants$' -test.v; else go test -count=1 -run '^TestPlants$' -v .; fi) 2>&1 | tee -a "$log"
 else
-	say "no go here: the score is printed by go run ./test/plants/score/table test/plants OUT"
+	say "no go here: the score is printed by PLANTS_OUT=$out go test -v -run TestPlants ./test/plants/score"
 fi
 say "done"

@@ -261,7 +261,7 @@ while [ $# -gt 0 ]; do
 	shift
 done`,
 		"nvidia-smi": "echo an H200",
-		"score":      `echo "scored $2"`,
+		"score":      `echo "scored $PLANTS_OUT by $*"`,
 	} {
 		write(name, "#!/bin/sh\nset -eu\n"+text+"\n")
 		if err := os.Chmod(filepath.Join(fake, name), 0o755); err != nil {
@@ -274,7 +274,7 @@ done`,
 	if err != nil {
 		t.Fatalf("%v\n%s", err, printed)
 	}
-	for _, says := range []string{"ncu's first rule names the cause in ", "scored " + out, "] done"} {
+	for _, says := range []string{"ncu's first rule names the cause in ", "scored " + out + " by -test.run ^TestPlants$ -test.v", "] done"} {
 		if !strings.Contains(string(printed), says) {
 			t.Errorf("run.sh does not say %q:\n%s", says, printed)
 		}
