@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 
-	"pawl/internal/diag"
 	"pawl/internal/formula"
 )
 
@@ -163,7 +162,7 @@ func entryError(id, field, text string, err error, names []string) *EntryError {
 	if at, ok := errors.AsType[*formula.Error](err); ok {
 		e.Message, e.Hint, e.Offset = at.Message, at.Hint, at.Offset
 		if at.Name != "" {
-			e.Message, e.Hint = fmt.Sprintf("there is no fact %q", at.Name), diag.Meant(at.Name, names)
+			e.Message, e.Hint = fmt.Sprintf("there is no fact %q", at.Name), meant(at.Name, names)
 		}
 	}
 	return e

@@ -6,8 +6,9 @@
 // conditions over facts in the language of package formula, and users add entries of the same form
 // in pawl.yaml.
 //
+//	catalogue, err := advice.Of(spec) // Builtin() where there is no pawl.yaml
 //	facts := advice.Gather(advice.Evidence{Profile: p, Seconds: 52e-6})
-//	said := advice.Builtin().Judge(facts)
+//	said := catalogue.Judge(facts)
 //
 // A condition that needs an absent fact decides nothing: the entry is listed among those that could
 // not be judged, with what is missing. Bounds are never summed: each says what the kernel could gain

@@ -1,7 +1,6 @@
 package advice
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -209,12 +208,12 @@ func TestHostFacts(t *testing.T) {
 }
 
 // hostExamples are sentences of findings about kernels on the CPU, for the catalogue.
-func hostExamples() map[string]string {
-	examples := map[string]string{}
+func hostExamples() map[example]string {
+	examples := map[example]string{}
 	for _, test := range hostCases {
 		for _, x := range Builtin().Judge(Gather(steady(test.has))).Findings {
-			if _, known := examples[x.ID]; !known && x.ID == test.id {
-				examples[x.ID] = fmt.Sprintf("%s: %s", x.Evidence, x.Gain())
+			if key := (example{x.Title, x.Static}); examples[key] == "" && x.ID == test.id {
+				examples[key] = said(x)
 			}
 		}
 	}

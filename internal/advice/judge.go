@@ -188,7 +188,7 @@ func (x Finding) Gain() string {
 	switch {
 	case x.Settled:
 		return "nothing to gain here"
-	case x.Bound == 0:
+	case x.Bound <= 1: // 1: of a measurement that is not valid
 		return "gain not known"
 	}
 	if x.Bound < 1.2 {

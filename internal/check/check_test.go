@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"pawl/internal/diag"
-	"pawl/internal/judge"
 	"pawl/internal/explain"
+	"pawl/internal/judge"
 	"pawl/internal/lab"
 	"pawl/internal/ratchet"
 	"pawl/internal/result"

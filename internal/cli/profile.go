@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/explain"
 	"pawl/internal/result"
+	"pawl/internal/spec"
 )
 
 const profileHelp = `profile says why kernels take the time they take: how busy each part of the GPU was,
@@ -38,6 +42,12 @@ not taken for zero.
 differ, the most telling first, and the cause in one sentence. Profile each version
 three times or more. --sass and --sass-after add the instructions, as cuobjdump -sass
 or nvdisasm list them.
+
+The findings of your own pawl.yaml, here or in a folder above, are judged by too; -v says so.
+Nothing else of that file matters here.
+
+The findings of your own pawl.yaml are judged by too; -v says so. Nothing else of that
+file matters to the explanation of a FILE.
 
 Profiles explain; they never decide a verdict. Profiling slows kernels down, flushes
 caches and may hold the clock.`
@@ -160,6 +170,9 @@ func runProfileFiles(ctx context.Context, e *env, opts *profileOptions, files []
 	opts.files.Tool, opts.files.Command = e.tool(), e.command()
 	var made *result.Report
 	var err error
+	if opts.files.Spec, err = ownFindings(opts.project.file); err != nil {
+		return err
+	}
 	if opts.diff {
 		made, err = explain.Compare(ctx, files[0], files[1], opts.files)
 	} else {
@@ -173,4 +186,20 @@ func runProfileFiles(ctx context.Context, e *env, opts *profileOptions, files []
 		return problems[0]
 	}
 	return opts.output.print(e, made, "")
+}
+
+// ownFindings reads the findings of a pawl.yaml: of the one that is named, or of the one that other commands
+// find. Without one, or with none in it, there are none.
+func ownFindings(file string) (*spec.Spec, error) {
+	if file == "" {
+		found, err := spec.Find(".")
+		if err != nil {
+			return nil, nil // a profile is explained without a project, too
+		}
+		return spec.LoadFindings(relative(found))
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil, &diag.Problem{Message: fmt.Sprintf("-f %s: no such file", file), Hint: "without -f it is pawl.yaml, here or in a folder above, if there is one"}
+	}
+	return spec.LoadFindings(file)
 }

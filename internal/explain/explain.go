@@ -22,6 +22,7 @@ import (
 	"pawl/internal/profile"
 	"pawl/internal/result"
 	"pawl/internal/run"
+	"pawl/internal/spec"
 	"pawl/internal/unit"
 )
 
@@ -29,10 +30,10 @@ import (
 type Options struct {
 	Tool    result.Tool
 	Command []string
-	Kernel  string // a glob over names of kernels, without their arguments; "": all
-	SASS    string // a file with machine code of the kernels; of a diff: of the version before
-	After   string // the same of the version after
-	Catalog *advice.Catalogue
+	Kernel  string     // a glob over names of kernels, without their arguments; "": all
+	SASS    string     // a file with machine code of the kernels; of a diff: of the version before
+	After   string     // the same of the version after
+	Spec    *spec.Spec // whose findings are judged by beside pawl's own; nil: none
 }
 
 // kernel is one kernel at one size, whatever number of times it was profiled.
@@ -50,13 +51,16 @@ func (k kernel) evidence() advice.Evidence { return advice.Evidence{Profile: k.p
 
 // File reads one file. Its report has a row for each kernel.
 func File(ctx context.Context, file string, opts Options) (*result.Report, error) {
-	report := opts.begin(file)
+	report, catalogue, err := opts.begin(file)
+	if err != nil {
+		return nil, err
+	}
 	kernels, err := read(ctx, file, opts.SASS, opts)
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range kernels {
-		why := &result.Why{Kernel: k.name, Versions: []result.ExplainedSide{opts.judged("", k)}}
+		why := &result.Why{Kernel: k.name, Versions: []result.ExplainedSide{judged(catalogue, "", k)}}
 		report.Rows = append(report.Rows, &result.Row{Kernel: k.name, Cell: "cuda", Why: []*result.Why{why}})
 	}
 	finish(ctx, report)
@@ -66,7 +70,10 @@ func File(ctx context.Context, file string, opts Options) (*result.Report, error
 // Compare reads two files, of the version before and the version after. Its report has a row for each
 // kernel that is in both.
 func Compare(ctx context.Context, before, after string, opts Options) (*result.Report, error) {
-	report := opts.begin(before, after)
+	report, catalogue, err := opts.begin(before, after)
+	if err != nil {
+		return nil, err
+	}
 	x, err := read(ctx, before, opts.SASS, opts)
 	if err != nil {
 		return nil, err
@@ -89,9 +96,9 @@ func Compare(ctx context.Context, before, after string, opts Options) (*result.R
 		}
 	}
 	for _, pair := range found {
-		cause := opts.catalogue().Explain(side(pair[0]), side(pair[1]), 0)
+		cause := catalogue.Explain(side(pair[0]), side(pair[1]), 0)
 		why := differ(pair[1].name, cause)
-		why.Versions = []result.ExplainedSide{opts.judged("before", pair[0]), opts.judged("after", pair[1])}
+		why.Versions = []result.ExplainedSide{judged(catalogue, "before", pair[0]), judged(catalogue, "after", pair[1])}
 		report.Rows = append(report.Rows, &result.Row{Kernel: pair[1].name, Cell: "cuda", Why: []*result.Why{why}})
 	}
 	if alone := left(x, y, found); len(alone) > 0 {
@@ -101,19 +108,32 @@ func Compare(ctx context.Context, before, after string, opts Options) (*result.R
 	return report, nil
 }
 
-// begin begins the report about files.
-func (o Options) begin(files ...string) *result.Report {
+// begin begins the report about files, and returns the catalogue that they are judged by.
+func (o Options) begin(files ...string) (*result.Report, *advice.Catalogue, error) {
 	report := &result.Report{Schema: result.Schema, Kind: result.KindProfile, Tool: o.Tool, Command: o.Command, Started: time.Now().UTC()}
 	for _, file := range files {
 		report.Inputs = append(report.Inputs, result.Input{File: file, Format: "ncu"})
 	}
-	return report
+	catalogue, err := advice.Of(o.Spec)
+	if err == nil && o.Spec != nil {
+		report.Spec = result.SpecRef{File: o.Spec.File, SHA256: o.Spec.SHA256}
+		report.OwnFindings = own(o.Spec)
+	}
+	return report, catalogue, err
+}
+
+// own returns the ids of a project's own findings.
+func own(s *spec.Spec) (ids []string) {
+	for _, f := range s.Findings {
+		ids = append(ids, f.ID)
+	}
+	return ids
 }
 
 // judged returns a version with what the catalogue says of it.
-func (o Options) judged(version string, k kernel) result.ExplainedSide {
+func judged(catalogue *advice.Catalogue, version string, k kernel) result.ExplainedSide {
 	facts := advice.Gather(k.evidence())
-	return explained(version, k.label(), k.profile, facts, o.catalogue().Judge(facts))
+	return explained(version, k.label(), k.profile, facts, catalogue.Judge(facts))
 }
 
 func device(p *profile.Profile) string {
@@ -125,13 +145,6 @@ func device(p *profile.Profile) string {
 
 func side(k kernel) advice.Side {
 	return advice.Side{Evidence: advice.Evidence{Mix: k.mix}, Repeats: k.repeats}
-}
-
-func (o Options) catalogue() *advice.Catalogue {
-	if o.Catalog != nil {
-		return o.Catalog
-	}
-	return advice.Builtin()
 }
 
 // read reads the kernels of a file.

@@ -15,6 +15,7 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/report"
 	"pawl/internal/result"
+	"pawl/internal/spec"
 )
 
 // unpack writes a packed file of package profile into a folder, as far as its lines are wanted.
@@ -295,5 +296,49 @@ func TestBase(t *testing.T) {
 		if got := base(kernel); got != want {
 			t.Errorf("%s: %q, expected %q", kernel, got, want)
 		}
+	}
+}
+
+// Findings of the user are judged by, and the answer says whose they are; wrong ones are refused.
+func TestOwnFindings(t *testing.T) {
+	folder := t.TempDir()
+	file := unpack(t, folder, "h200_planted_curated.csv.gz", "all.csv", only("load_bad"))
+	other := unpack(t, folder, "h200_planted_curated.csv.gz", "other.csv", only("copy_ok"))
+	own := func(when string) *spec.Spec {
+		s, err := spec.Parse("pawl.yaml", []byte(`version: 1
+kernels: {k: {source: k.c, entry: k, args: [{name: y, dtype: f32, shape: [64], role: out}]}}
+findings: [{id: mine, title: it is mine, when: [`+when+`], gain: 50, confidence: 1, evidence: "{l2_pct}", first: f}]
+`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a, err := File(t.Context(), file, Options{Spec: own("l2_pct > 90")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := last(a, 0).Findings[0]; first.ID != "mine" || !first.Own || a.Spec.File != "pawl.yaml" || len(a.OwnFindings) != 1 || a.OwnFindings[0] != "mine" {
+		t.Errorf("%+v, %+v", first, a.OwnFindings)
+	}
+	const says = "those of pawl.yaml: mine"
+	if got := text(t, a, true); !strings.Contains(got, says) || !strings.Contains(got, "(by ncu; a finding of pawl.yaml)") || strings.Contains(got, "next:    ") {
+		t.Error(got)
+	}
+	if got := text(t, a, false); strings.Contains(got, says) {
+		t.Error(got)
+	}
+	d, err := Compare(t.Context(), other, file, Options{Spec: own("l2_pct > 90")})
+	if err != nil || len(d.OwnFindings) != 1 || d.Rows[0].Why[0].Cause.ID != "mine" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := File(t.Context(), file, Options{Spec: own("l3_pct > 90")}); len(diag.Problems(err)) != 1 {
+		t.Error(err)
+	}
+	if _, err := Compare(t.Context(), other, file, Options{Spec: own("l3_pct > 90")}); len(diag.Problems(err)) != 1 {
+		t.Error(err)
+	}
+	if a, err := File(t.Context(), file, Options{}); err != nil || a.OwnFindings != nil {
+		t.Errorf("%+v, %v", a.OwnFindings, err)
 	}
 }

@@ -5,6 +5,7 @@ package formula
 // nothing that is computed is an error. It may be used by many goroutines at once.
 type Real struct {
 	slots int
+	truth bool
 	run   realCode
 }
 
@@ -26,8 +27,12 @@ func (e *Expr) CompileReal(names []string) (r *Real, err error) {
 		return nil, err
 	}
 	defer catch(&err)
-	return &Real{slots: len(names), run: e.root.real(slots).run}, nil
+	root := e.root.real(slots)
+	return &Real{slots: len(names), truth: root.truth, run: root.run}, nil
 }
+
+// Truth reports whether the formula is true or false, and no number.
+func (r *Real) Truth() bool { return r.truth }
 
 // Eval computes the formula; a truth is 1 or 0. It panics unless there is one
 // value for each name.

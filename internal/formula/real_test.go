@@ -174,3 +174,23 @@ func TestRealAgreesWithEval(t *testing.T) {
 		t.Error("no formula had a result")
 	}
 }
+
+// A formula is a truth where all ways through it end in one.
+func TestTruth(t *testing.T) {
+	for src, want := range map[string]bool{
+		"x > 0": true, "x": false, "1": false, "True": true, "not x": true, "x > 0 or x < -1": true, "x or 1": false, "1 < x < 2": true,
+		"x > 0 if x else x < 0": true, "x if x > 0 else 1": false, "int(x > 0)": false, "max(x, 1)": false,
+	} {
+		expr, err := Parse(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := expr.CompileReal([]string{"x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Truth() != want {
+			t.Errorf("%s: %t", src, r.Truth())
+		}
+	}
+}

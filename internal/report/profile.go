@@ -40,7 +40,7 @@ func (b *builder) profile() {
 	}
 	if !few && slices.ContainsFunc(all, (*reason).single) {
 		one := "more of one kernel: --kernel NAME; of all: -v"
-		if r.Spec.File != "" {
+		if len(r.Inputs) == 0 {
 			one = "more of one: pawl profile " + all[0].row.Name() + "; of all: -v"
 		}
 		b.lines(view.Text, view.Quiet, one)
@@ -49,7 +49,10 @@ func (b *builder) profile() {
 	b.add(view.Markdown|view.HTML, view.Section{Items: allFaults(r)})
 	b.limits(all, view.All)
 	b.warnings(view.All, allWarnings(r))
-	if r.Spec.File != "" {
+	if len(r.OwnFindings) > 0 {
+		b.lines(view.Verbose|view.HTML, view.Quiet, "beside pawl's own findings, those of "+r.Spec.File+": "+unit.Few(r.OwnFindings, 8))
+	}
+	if len(r.Inputs) == 0 {
 		b.v.Closing = profileClosing(r)
 		b.v.Foot = present(methodLine(r), prefixed("commit ", commit(r)), "pawl "+r.Tool.Version, prefixed("run ", r.ID))
 	}
@@ -257,7 +260,8 @@ func findingLines(n int, f result.Bottleneck, verbose bool) []view.Line {
 			lines = append(lines, view.Line{Text: "  then: " + deeper})
 		}
 	}
-	return append(lines, view.Line{Text: "  next: " + f.Next + "   (by " + strings.Join(f.Rests, ", ") + ")", Tone: view.Quiet})
+	by := "(by " + strings.Join(f.Rests, ", ") + when(f.Own, "; a finding of pawl.yaml") + ")"
+	return append(lines, view.Line{Text: "  " + prefixed("next: ", f.Next) + when(f.Next != "", "   ") + by, Tone: view.Quiet})
 }
 
 // pair is a number and its name.

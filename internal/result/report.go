@@ -46,6 +46,7 @@ type Report struct {
 	Gate        *Gate        `json:"gate,omitempty"`         // the gate of a check
 	FalseAlarms *FalseAlarms `json:"false_alarms,omitempty"` // for a check, where the machine is calibrated
 	Uncited     string       `json:"uncited,omitempty"`      // why the calibration of this machine says nothing about the check
+	OwnFindings []string     `json:"own_findings,omitempty"` // ids of the entries of pawl.yaml that kernels are explained by
 	Selftest    *Selftest    `json:"selftest,omitempty"`
 	Bisect      *Bisect      `json:"bisect,omitempty"` // the search that a check ended
 	Cost        *Cost        `json:"cost,omitempty"`   // older reports have none

@@ -69,7 +69,8 @@ func (f found) lacks(name string) bool {
 // plannedKeys are known to the design and to nothing else, by the mapping they are in; each with the
 // end of its hint. Accepted, they would promise what does not happen.
 var plannedKeys = map[string]string{
-	"pawl.yaml session": "", "pawl.yaml findings": "",
+	"pawl.yaml session": "",
+
 	"ci comment":   "; pawl ci post writes comments",
 	"gate claim":   "; pawl check judges by regression and improvement, pawl compare by --gate and --improvement",
 	"gate delta":   "; pawl check judges by regression and improvement, pawl compare by --gate and --improvement",

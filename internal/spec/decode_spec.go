@@ -30,6 +30,7 @@ var specKeys = []key[specDraft]{
 	{"pools", (*decoder).pools},
 	{"device_class", (*decoder).deviceClass},
 	{"ci", func(d *decoder, s *specDraft, n *node) { readKeys(d, n, "ci", ciKeys, nil, &s.CI) }},
+	{"findings", (*decoder).findings},
 }
 
 // version checks the one key that decides how all others are read.

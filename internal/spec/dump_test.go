@@ -80,6 +80,20 @@ func dump(s *Spec) string {
 			}
 		}
 	}
+	for _, f := range s.Findings {
+		fmt.Fprintf(&b, "finding %s at %s: %s, confidence %g\n", f.ID, f.Pos, f.Title, f.Confidence)
+		for _, c := range f.When {
+			fmt.Fprintf(&b, "  when %s at %s\n", c.Text, c.Pos)
+		}
+		for _, x := range f.Unless {
+			fmt.Fprintf(&b, "  unless %s at %s: %s\n", x.If.Text, x.If.Pos, x.Why)
+		}
+		if f.Gain != nil {
+			fmt.Fprintf(&b, "  gain %s at %s\n", f.Gain.Text, f.Gain.Pos)
+		}
+		fmt.Fprintf(&b, "  evidence %q %q\n", f.Evidence.Text, f.Evidence.Facts)
+		fmt.Fprintf(&b, "  first %q deeper %q next %q\n", f.First, f.Deeper, f.Next)
+	}
 	for _, pos := range s.TODOs {
 		fmt.Fprintf(&b, "todo at %s\n", pos)
 	}

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pawl/internal/diag"
+	"pawl/internal/formula"
 )
 
 // FuzzParse checks that no file makes Parse panic, that every error has its
@@ -29,10 +32,25 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
+		own, alone := parseFindings("pawl.yaml", text)
+		if alone != nil {
+			checkPlaces(t, text, alone)
+		}
 		s, err := Parse("pawl.yaml", text)
 		if err != nil {
 			checkPlaces(t, text, err)
 			return
+		}
+		if alone != nil || len(own.Findings) != len(s.Findings) {
+			t.Fatalf("findings alone: %v", alone)
+		}
+		for _, found := range s.Findings {
+			for i := range found.Evidence.Facts {
+				checkPlaces(t, text, diag.Errors{found.Evidence.Problem(i, "wrong", "")})
+			}
+			for _, f := range found.When {
+				checkPlaces(t, text, diag.Errors{f.Problem(&formula.Error{Message: "wrong", Offset: len(f.Text)})})
+			}
 		}
 		if len(s.Kernels) == 0 {
 			t.Fatal("accepted without kernels")

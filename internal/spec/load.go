@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"pawl/internal/diag"
 )
@@ -134,6 +135,7 @@ func parse(file string, source []byte, earlier bool) (*Spec, error) {
 		SHA256: hex.EncodeToString(sum[:]),
 		Gate:   DefaultGate,
 		TODOs:  todos,
+		source: source,
 	}}
 	if root == nil {
 		if problems.Len() == 0 {
@@ -165,6 +167,36 @@ func parse(file string, source []byte, earlier bool) (*Spec, error) {
 	}
 	return s.Spec, nil
 }
+
+// LoadFindings reads the findings of a pawl.yaml and nothing else: mistakes in its kernels do not matter to
+// whoever only explains profiles. A file without the key has none, whatever else is wrong with it.
+func LoadFindings(path string) (*Spec, error) {
+	text, err := readUpTo(path, maxFileBytes+1)
+	if err != nil {
+		return nil, fmt.Errorf("read spec: %w", err)
+	}
+	return parseFindings(path, text)
+}
+
+func parseFindings(file string, source []byte) (*Spec, error) {
+	var problems diag.List
+	root, _ := readYAML(file, source, &problems)
+	source = bytes.TrimPrefix(source, byteOrderMark)
+	s := &specDraft{Spec: &Spec{File: file, Dir: filepath.Dir(file), source: source}}
+	if root.field("findings") == nil && (root != nil || !hasFindings.Match(source)) {
+		return s.Spec, nil
+	}
+	if d := (&decoder{problems: &problems}); problems.Len() == 0 && d.version(root) {
+		d.findings(s, root.find("findings"))
+	}
+	if err := report(&problems, source); err != nil {
+		return nil, err
+	}
+	return s.Spec, nil
+}
+
+// hasFindings finds the key in a file that is no YAML.
+var hasFindings = regexp.MustCompile(`(?m)^["']?findings["']?\s*:`)
 
 // report returns the error of all problems, cut where nobody would read on.
 func report(problems *diag.List, source []byte) error {

@@ -96,7 +96,7 @@ func TestSchemaAcceptsGoodFiles(t *testing.T) {
 var beyondSchema = strings.Fields(`
 	arg_duplicate arg_host_half_scalar arg_no_output cluster cluster_large config_lacks_variable
 	constraint_config_variable constraint_default constraint_division constraint_not_boolean entry_cuda_wrong
-	entry_host_template formula_[abdeopsu]* formula_no_configs grid_values init_types kernel_configs_glob
+	entry_host_template findings_[bft]* formula_[abdeopsu]* formula_no_configs grid_values init_types kernel_configs_glob
 	kernel_configs_unknown launch_cuda_threads launch_host_grid launch_missing launch_no_block
 	launches_unused_argument oracle_elementwise_[cfinop]* oracle_kernel python_launch python_params stream symbol scalar_half_range scalars shape_* tensor_map_[bcnv]* threads too_many_keys
 	requires requires_config tolerance_rival_oracle tolerance_rival_self tolerance_zero
@@ -176,6 +176,9 @@ func TestSchemaKnowsTheSameKeys(t *testing.T) {
 		"/$defs/fuzz": keyNames(fuzzKeys),
 		"/$defs/pool": keyNames(poolKeys),
 		"/$defs/ci":   keyNames(ciKeys),
+
+		"/$defs/finding":   keyNames(findingKeys),
+		"/$defs/exception": keyNames(exceptionKeys),
 	} {
 		object := at(t, pointer)
 		var properties []string

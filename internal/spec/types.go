@@ -20,9 +20,12 @@ type Spec struct {
 	Pools       []*Pool
 	CI          CI
 	DeviceClass string
+	Findings    []*Finding // in file order
 	TODOs       []diag.Pos // comments that begin with TODO: `check` refuses while there are any
 
 	Unfinished map[string]diag.Pos // top-level keys, other than kernels and configs, with their first TODO comment
+
+	source []byte // for excerpts
 }
 
 // Cell kinds, told by the ending of a kernel's source.
@@ -249,4 +252,37 @@ type Pool struct {
 	Pos     diag.Pos
 	Launch  []string // command words; the worker speaks on its stdin and stdout
 	Workers int      // at least 1
+}
+
+// Finding is a bottleneck that the file describes, beside those that pawl knows. Its formulas are over
+// facts of a kernel, whose names package advice knows and checks.
+type Finding struct {
+	ID         string
+	Pos        diag.Pos
+	Title      string       // a clause: "the gather evicts its own table"
+	When       []*Formula   // all must hold
+	Unless     []*Exception // it does not apply where one of these holds
+	Gain       *Formula     // upper bound of the speed-up; nil: not known
+	Confidence float64      // that the cause is what it looks like: more than 0, at most 1
+	Evidence   *Sentence
+	First      string   // what to do first
+	Deeper     []string // and then
+	Next       string   // the exact next step; "": none is given
+}
+
+// Exception is a condition under which a finding does not apply.
+type Exception struct {
+	If  *Formula
+	Why string
+}
+
+// Sentence is a text with names of facts in braces.
+type Sentence struct {
+	Text  string
+	Facts []string // in the text's order
+
+	what   string // what it is for, as messages say it
+	node   *node  // where it was read
+	inset  int    // bytes of the node's text before Text
+	places []int  // of Facts in Text, in bytes
 }

@@ -1,11 +1,15 @@
 """Puts the parts of a run of run.sh together, names the launches, and prints a table.
 
     fold.py WORK OUT
+
+reads what driver and ncu have left in WORK, and writes files in gzip's format to OUT: the same bytes from the same files.
 """
 
+import contextlib
 import csv
 import glob
 import gzip
+import io
 import os
 import re
 import sys
@@ -19,6 +23,14 @@ def read_csv(name):
     return list(csv.reader(lines[start:]))
 
 
+@contextlib.contextmanager
+def pack(out, name):
+    """Opens a CSV file in gzip's format, without the time of its making."""
+    with open(f"{out}/{name}.csv.gz", "wb") as file, gzip.GzipFile("", "wb", 9, file, 0) as packed:
+        with io.TextIOWrapper(packed, newline="") as text:
+            yield text
+
+
 def parts(work, name, ending):
     """Yields the parts of a stage, in order, with the ID that their first launch has in the whole."""
     first = 0
@@ -29,7 +41,7 @@ def parts(work, name, ending):
         first += len(rows)
 
 
-def merge(work, name, ending, out, units):
+def merge(work, name, ending, out, target, units):
     """Writes all parts of a stage into one file, launches numbered through, and returns its lines."""
     header, unit, lines = [], [], []
     for first, launches, file in parts(work, name, ending):
@@ -46,7 +58,7 @@ def merge(work, name, ending, out, units):
             row["ID"] = str(first + int(row["ID"]))
             lines.append(row)
     if lines:
-        with gzip.open(out, "wt", newline="", compresslevel=9) as file:
+        with pack(out, target) as file:
             writer = csv.writer(file, quoting=csv.QUOTE_ALL)
             writer.writerow(header)
             if units:
@@ -64,13 +76,13 @@ def rules(work, out, table):
     """Lists what ncu's rules say of each kernel, the largest estimate first; global estimates before local ones."""
     names = [row for _, launches, _ in parts(work, "rules", "") for row in launches]
     said = {}
-    for row in merge(work, "rules", ".details", f"{out}/details.csv.gz", 0):
+    for row in merge(work, "rules", ".details", out, "details", 0):
         if row.get("Rule Name"):
             said.setdefault(int(row["ID"]), []).append(row)
     if not said:
         return {}
     first = {}
-    with open(f"{out}/rules.csv", "w", newline="") as file:
+    with pack(out, "rules") as file:
         writer = csv.writer(file)
         writer.writerow(["kernel", "size", "place", "rule", "type", "estimate", "percent", "causes", "text"])
         for launch, found in sorted(said.items()):
@@ -96,10 +108,10 @@ def main():
     with open(f"{here}/ncu_rules.csv", newline="") as file:
         table = list(csv.DictReader(file))
 
-    lines = merge(work, "metrics", ".raw", f"{out}/raw.csv.gz", 1)
+    lines = merge(work, "metrics", ".raw", out, "raw", 1)
     launches = [row for _, rows, _ in parts(work, "metrics", "") for row in rows]
     if launches:
-        with open(f"{out}/launches.csv", "w", newline="") as file:
+        with pack(out, "launches") as file:
             writer = csv.writer(file)
             writer.writerow(["id", "kernel", "size", "entry"])
             writer.writerows([i, r["kernel"], r["size"], r["entry"]] for i, r in enumerate(launches))
@@ -109,12 +121,16 @@ def main():
         if not row["Kernel Name"].startswith(at["entry"]):
             print(f"launch {row['ID']} is {row['Kernel Name']}, expected {at['entry']}")
         duration[at["kernel"], at["size"]] = float((row.get("gpu__time_duration.sum") or "nan").replace(",", "")) / 1000
-    merge(work, "rules", ".raw", f"{out}/sections.csv.gz", 1)
+    merge(work, "rules", ".raw", out, "sections", 1)
     top = rules(work, out, table)
 
+    for name in ("times", "verify"):
+        if os.path.exists(f"{work}/{name}.csv"):
+            with open(f"{work}/{name}.csv", newline="") as file, pack(out, name) as to:
+                to.write(file.read())
     times = {}
-    if os.path.exists(f"{out}/times.csv"):
-        with open(f"{out}/times.csv", newline="") as file:
+    if os.path.exists(f"{work}/times.csv"):
+        with open(f"{work}/times.csv", newline="") as file:
             times = {(r["kernel"], r["size"]): float(r["median_us"]) for r in csv.DictReader(file)}
     print(f"{'plant':24}{'size':7}{'us':>10}{'twin us':>10}{'gain':>7}{'ncu us':>10}{'twin':>10}  {'planted':20}ncu's first rule")
     slow, right, all_ = [], 0, 0
@@ -134,8 +150,8 @@ def main():
         print(f"ncu's first rule names the cause in {right} of {all_}")
     if slow:
         print("twins that are not 10% faster:", " ".join(slow))
-    if os.path.exists(f"{out}/verify.csv"):
-        with open(f"{out}/verify.csv", newline="") as file:
+    if os.path.exists(f"{work}/verify.csv"):
+        with open(f"{work}/verify.csv", newline="") as file:
             wrong = [f"{r['kernel']}/{r['size']}" for r in csv.DictReader(file) if r["wrong"] != "0"]
         if wrong:
             print("answers that differ:", " ".join(wrong))

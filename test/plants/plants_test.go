@@ -71,6 +71,7 @@ var causes = []string{
 func TestKey(t *testing.T) {
 	s := load(t)
 	faces, named, healthy := map[string]int{}, map[string]bool{}, 0
+	sets, heldOut := map[string]int{}, map[string]bool{}
 	for _, p := range readKey(t) {
 		slow := s.Kernel(p.face)
 		if slow == nil || named[p.face] {
@@ -94,6 +95,8 @@ func TestKey(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 		faces[p.cause]++
+		sets[p.set]++
+		heldOut[p.cause] = heldOut[p.cause] || p.set == "held-out"
 		twin := s.Kernel(p.fixed())
 		if twin == nil {
 			t.Fatalf("%s has no twin", p.face)
@@ -120,6 +123,14 @@ func TestKey(t *testing.T) {
 	}
 	if healthy < 10 {
 		t.Errorf("%d healthy kernels", healthy)
+	}
+	if all := sets["training"] + sets["held-out"]; all < 60 || 3*sets["held-out"] < all {
+		t.Errorf("%d faces, %d of them held out: expected 60 or more, and a third", all, sets["held-out"])
+	}
+	for _, cause := range causes {
+		if !heldOut[cause] {
+			t.Errorf("%s has no face that is held out", cause)
+		}
 	}
 }
 

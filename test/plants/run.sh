@@ -4,9 +4,11 @@
 #
 #   OUT=folder test/plants/run.sh [compile] [verify] [time] [metrics] [rules]    default: all, in this order
 #
-# writes into $OUT: verify.csv, times.csv, launches.csv (the names of ncu's IDs), raw.csv.gz (the metrics of metrics.txt),
-# details.csv.gz and sections.csv.gz (the sections that have rules, of the plants and healthy kernels), rules.csv (what ncu's
-# own rules say of each) and run.log. WORK keeps what was compiled; PLANTS_SECONDS (330) ends profiling.
+# writes into $OUT, all of it CSV in gzip's format: the recording (verify, times, launches with the names of ncu's IDs, raw with
+# the metrics of metrics.txt, rules with what ncu's own rules say of each), details and sections (the sections that have rules,
+# of the plants and healthy kernels), and run.log. It ends with the score, by go or by the program that PLANTS_SCORE names
+# (go test -c ./test/plants/score). The recording goes to testdata/h200. WORK keeps what was compiled; PLANTS_SECONDS (330)
+# ends profiling.
 set -eu
 cd "$(dirname "$0")"
 out=${OUT:?a folder for the results}
@@ -33,25 +35,33 @@ compile() {
 	cat "$work"/*.ptxas >>"$log"
 }
 
-# profile runs ncu on the rows $2 (all, plants or twins) of the plan in parts, since one process that dies takes its part
-# along. The report of part I is $1-I.ncu-rep, its launches are in $1-I.csv.
+# profile runs ncu on the rows $2 (all, plants or twins) of the plan, at one size $3 if it is not empty, in $4 parts, since one
+# process that dies takes its part along. The report of part I is $1-I.ncu-rep, its launches are in $1-I.csv; the first is
+# number $5.
 profile() {
-	name=$1 rows=$2 parts=$3
-	shift 3
-	rm -f "$work/$name"-*
+	name=$1 rows=$2 size=$3 parts=$4 first=$5
+	shift 5
 	part=0
 	while [ $part -lt "$parts" ]; do
-		seconds=$(left)
+		seconds=$(left) at=$work/$name-$((first + part))
 		if [ "$seconds" -lt 15 ]; then
-			say "$name: no time for parts $part to $((parts - 1))"
+			say "$name $size: no time for parts $part to $((parts - 1))"
 			break
 		fi
 		timeout -k 5 "$seconds" ncu --profile-from-start off --replay-mode kernel --target-processes application-only \
-			--cache-control all --clock-control none "$@" --log-file "$work/$name-$part.log" -f -o "$work/$name-$part" \
-			"$work/driver" plan.txt "$work" profile "$work/$name-$part.csv" $part "$parts" "$rows" || say "$name: part $part ended with $?"
-		tail -n 3 "$work/$name-$part.log" >>"$log" || true
+			--cache-control all --clock-control none "$@" --log-file "$at.log" -f -o "$at" \
+			"$work/driver" plan.txt "$work" profile "$at.csv" $part "$parts" "$rows" ${size:+"$size"} || say "$name $size: part $part ended with $?"
+		tail -n 3 "$at.log" >>"$log" || true
 		part=$((part + 1))
 	done
+}
+
+# rules profiles what ncu's rules read. Large ones come first: what there is no time for is the same once more.
+rules() {
+	profile rules plants "$1" 2 "$2" --section SpeedOfLight --section ComputeWorkloadAnalysis --section MemoryWorkloadAnalysis \
+		--section MemoryWorkloadAnalysis_Chart --section MemoryWorkloadAnalysis_Tables --section SchedulerStats --section WarpStateStats \
+		--section InstructionStats --section LaunchStats --section Occupancy --section SourceCounters --section WorkloadDistribution \
+		--apply-rules yes
 }
 
 # known lists the metrics of metrics.txt that this ncu and GPU have: one unknown name, and ncu profiles nothing. Where the
@@ -74,19 +84,15 @@ for stage in $stages; do
 	say "$stage"
 	case $stage in
 	compile) compile ;;
-	verify) "$work/driver" plan.txt "$work" verify "$out/verify.csv" 2>&1 | tee -a "$log" ;;
-	time) "$work/driver" plan.txt "$work" time "$out/times.csv" 2>&1 | tee -a "$log" ;;
+	verify) "$work/driver" plan.txt "$work" verify "$work/verify.csv" 2>&1 | tee -a "$log" ;;
+	time) "$work/driver" plan.txt "$work" time "$work/times.csv" 2>&1 | tee -a "$log" ;;
 	metrics)
 		: >"$work/unknown"
-		profile metrics all 4 --metrics "$(known)"
+		rm -f "$work"/metrics-*
+		profile metrics all "" 4 0 --metrics "$(known)"
 		[ ! -s "$work/unknown" ] || say "without $(paste -s -d ' ' "$work/unknown")"
 		;;
-	rules)
-		profile rules plants 3 --section SpeedOfLight --section ComputeWorkloadAnalysis --section MemoryWorkloadAnalysis \
-			--section MemoryWorkloadAnalysis_Chart --section MemoryWorkloadAnalysis_Tables --section SchedulerStats --section WarpStateStats \
-			--section InstructionStats --section LaunchStats --section Occupancy --section SourceCounters --section WorkloadDistribution \
-			--apply-rules yes
-		;;
+	rules) rm -f "$work"/rules-* && rules large 0 && rules small 2 ;;
 	*) say "$stage is not a stage" && exit 2 ;;
 	esac
 done
@@ -99,4 +105,11 @@ for name in metrics rules; do
 	done
 done
 python3 fold.py "$work" "$out" | tee -a "$log"
+if [ -n "${PLANTS_SCORE:-}" ] || command -v go >/dev/null; then
+	PLANTS_OUT=$(cd "$out" && pwd)
+	export PLANTS_OUT
+	(cd score && if [ -n "${PLANTS_SCORE:-}" ]; then "$PLANTS_SCORE" -test.run '^TestPlants$' -test.v; else go test -count=1 -run '^TestPlants$' -v .; fi) 2>&1 | tee -a "$log"
+else
+	say "no go here: the score is printed by PLANTS_OUT=$out go test -v -run TestPlants ./test/plants/score"
+fi
 say "done"

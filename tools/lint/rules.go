@@ -96,7 +96,7 @@ var floors = []floor{
 	},
 	{
 		rooms: "advice",
-		uses:  "diag formula profile unit", // formula: conditions are the user's to write, too
+		uses:  "diag formula profile spec unit", // formula, spec: conditions are the user's to write, too
 		why:   "findings follow from facts alone, so that they can be tested without a device",
 	},
 	{

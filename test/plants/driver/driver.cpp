@@ -3,9 +3,10 @@
 //
 //   driver PLAN CUBINS verify OUT.csv
 //   driver PLAN CUBINS time OUT.csv
-//   driver PLAN CUBINS profile OUT.csv PART PARTS all|plants|twins
+//   driver PLAN CUBINS profile OUT.csv PART PARTS all|plants|twins [SIZE]
 //
 // profile launches one part of the plan, and OUT.csv names the launches in order; plants are all kernels that are no twins.
+// SIZE is small or large; without it both are launched.
 //
 // plan.txt is written by the test of this folder from pawl.yaml. CUBINS has a cubin for every source, and helpers.cubin.
 #include <cuda.h>
@@ -386,7 +387,7 @@ static void profile(Gpu &gpu, std::vector<Row> &rows, FILE *out, size_t part, si
 }
 
 int main(int argc, char **argv) {
-  if (argc < 5) fail("usage: driver PLAN CUBINS verify|time|profile OUT.csv [PART PARTS all|plants|twins]");
+  if (argc < 5) fail("usage: driver PLAN CUBINS verify|time|profile OUT.csv [PART PARTS all|plants|twins [SIZE]]");
   library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library) fail("no driver: %s", dlerror());
   std::vector<Row> rows = read_plan(argv[1]);
@@ -399,8 +400,9 @@ int main(int argc, char **argv) {
     bad = verify(gpu, rows, out);
   } else if (what == "time") {
     time_all(gpu, rows, out);
-  } else if (what == "profile" && argc == 8) {
-    const std::string which = argv[7];
+  } else if (what == "profile" && argc >= 8) {
+    const std::string which = argv[7], size = argc > 8 ? argv[8] : "";
+    rows.erase(std::remove_if(rows.begin(), rows.end(), [&](const Row &r) { return !size.empty() && r.size != size; }), rows.end());
     if (which != "all") rows.erase(std::remove_if(rows.begin(), rows.end(), [&](const Row &r) { return is_twin(r) != (which == "twins"); }), rows.end());
     profile(gpu, rows, out, atoi(argv[5]), atoi(argv[6]));
   } else {

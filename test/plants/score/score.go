@@ -7,8 +7,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,22 +31,21 @@ type Row struct {
 	Gain                   float64  // measured time over that of the twin; 0: not measured
 	Twin                   string   // the twin's first finding
 	TwinHeadroom           float64
+	Paired                 bool // the twin was profiled
 	Gone                   bool // the twin's first finding does not name the cause, or claims next to nothing
 	Named                  bool // the diff names the cause
 	Sentence               string
-}
-
-// Totals count rows of one set.
-type Totals struct {
-	Plants, First, Three, Gone, Named int
-	Measured, Faster, Within          int // with a measured twin; of those: faster by a twentieth; within 1.1 × the bound
-	Calm, Claims                      int // twins and healthy kernels; of those: first findings that claim more than a tenth
+	Rule                   string // ncu's own first rule; "": it was not asked, or says nothing
+	Ruled                  bool   // ncu was asked
+	RuleNames              bool   // the rule names the cause
 }
 
 // Table is the outcome.
 type Table struct {
-	Rows []Row
-	Sets map[string]Totals
+	Rows    []Row
+	Sets    map[string]Totals
+	Missing []string // kernels of the key that were not profiled or not timed
+	Wrong   []string // kernels whose answers differ from those of their twins
 }
 
 // claimed is the headroom from which on a finding of a healthy kernel is a false alarm.
@@ -62,15 +63,23 @@ func Plants(folder, recorded string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	launches, err := table(filepath.Join(recorded, "launches.csv"))
+	launches, err := table(filepath.Join(recorded, "launches.csv.gz"))
 	if err != nil {
 		return nil, err
 	}
-	times, err := table(filepath.Join(recorded, "times.csv"))
+	times, err := table(filepath.Join(recorded, "times.csv.gz"))
 	if err != nil {
 		return nil, err
 	}
-	raw, err := unpack(filepath.Join(recorded, "raw.csv.gz"))
+	rules, err := table(filepath.Join(recorded, "rules.csv.gz"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	verified, err := table(filepath.Join(recorded, "verify.csv.gz"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	raw, err := read(filepath.Join(recorded, "raw.csv.gz"))
 	if err != nil {
 		return nil, err
 	}
@@ -98,30 +107,49 @@ func Plants(folder, recorded string) (*Table, error) {
 	}
 	j := judge{profiles: profiles, work: work, seconds: seconds, wall: wall, catalogue: advice.Builtin()}
 	made := &Table{Sets: map[string]Totals{}}
+	for _, v := range verified {
+		if v["wrong"] != "0" {
+			made.Wrong = append(made.Wrong, v["kernel"]+"/"+v["size"])
+		}
+	}
+	total, first := launchesOf(times), firstRules(rules)
 	for _, line := range key {
 		for _, size := range []string{"small", "large"} {
-			if row, ok := j.row(line, size, launchesOf(times)); ok {
-				made.add(row)
+			k := kernel{line["face"], size}
+			row, ok := j.row(line, size, total)
+			if !ok || row.Cause != "" && (row.Gain == 0 || !row.Paired) {
+				made.Missing = append(made.Missing, k.name+"/"+size)
 			}
+			if !ok {
+				continue
+			}
+			rule, ruled := first[k]
+			row.Rule, row.Ruled = rule["rule"], ruled
+			row.RuleNames = slices.Contains(strings.Fields(rule["causes"]), row.Cause)
+			made.add(row)
 		}
 	}
 	return made, nil
+}
+
+// firstRules returns what ncu's rules put first.
+func firstRules(rules []map[string]string) map[kernel]map[string]string {
+	first := map[kernel]map[string]string{}
+	for _, r := range rules {
+		if r["place"] == "1" {
+			first[kernel{r["kernel"], r["size"]}] = r
+		}
+	}
+	return first
 }
 
 // launchesOf returns how many launches a kernel has, and the time of all of them.
 func launchesOf(times []map[string]string) map[kernel]float64 {
 	total := map[kernel]float64{}
 	for _, t := range times {
-		total[kernel{t["kernel"], t["size"]}] = max(number(t["median_us"]), number(t["wall_us"])*truth(number(t["launches"]) > 1))
+		total[kernel{t["kernel"], t["size"]}] = max(number(t["median_us"]), number(t["wall_us"])*float64(count(number(t["launches"]) > 1)))
 	}
 	return total
-}
-
-func truth(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }
 
 type judge struct {
@@ -168,6 +196,7 @@ func (j judge) row(line map[string]string, size string, total map[kernel]float64
 		r.Gain = total[slow] / total[fast]
 	}
 	theirs := j.side(fast)
+	r.Paired = true
 	other := j.catalogue.Judge(advice.Gather(theirs.Evidence))
 	if len(other.Findings) > 0 {
 		r.Twin, r.TwinHeadroom = other.Findings[0].ID, other.Findings[0].Headroom
@@ -176,60 +205,6 @@ func (j judge) row(line map[string]string, size string, total map[kernel]float64
 	cause := j.catalogue.Explain(theirs, mine, r.Gain)
 	r.Named, r.Sentence = cause.Finding != nil && cause.Finding.ID == r.Cause, cause.Sentence
 	return r, true
-}
-
-func (t *Table) add(r Row) {
-	t.Rows = append(t.Rows, r)
-	s := t.Sets[r.Set]
-	if r.Cause == "" {
-		s.Calm++
-		s.Claims += int(truth(r.Headroom > claimed))
-		t.Sets[r.Set] = s
-		return
-	}
-	s.Plants++
-	s.First += int(truth(r.First == r.Cause))
-	s.Three += int(truth(slices.Contains(r.Top, r.Cause)))
-	if r.Twin != "" || r.Gain > 0 {
-		s.Calm++
-		s.Claims += int(truth(r.TwinHeadroom > claimed))
-	}
-	if r.Cause == "at-roof" { // there is nothing to repair
-		t.Sets[r.Set] = s
-		return
-	}
-	s.Gone += int(truth(r.Gone))
-	s.Named += int(truth(r.Named))
-	if r.Gain > 0 {
-		s.Measured++
-		s.Faster += int(truth(r.Gain > 1.05))
-		s.Within += int(truth(r.Bound > 0 && r.Gain <= 1.1*r.Bound))
-	}
-	t.Sets[r.Set] = s
-}
-
-// String writes the table, the rows that are wrong marked.
-func (t *Table) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%-2s%-24s%-6s %-20s%-20s %6s %6s  %-20s %s\n", "", "plant", "size", "planted", "first finding", "gain", "bound", "twin", "diff")
-	for _, r := range t.Rows {
-		mark := ""
-		if r.Cause != "" && r.First != r.Cause || r.Cause == "" && r.Headroom > claimed {
-			mark = "!"
-		}
-		fmt.Fprintf(&b, "%-2s%-24s%-6s %-20s%-20s %6.2f %6.2f  %-20s %s\n", mark, r.Face, r.Size, r.Cause, r.First, r.Gain, r.Bound, fmt.Sprintf("%s %.0f%%", r.Twin, 100*r.TwinHeadroom), r.Sentence)
-	}
-	sets := []string{}
-	for set := range t.Sets {
-		sets = append(sets, set)
-	}
-	slices.Sort(sets)
-	for _, set := range sets {
-		s := t.Sets[set]
-		fmt.Fprintf(&b, "%s: first %d of %d, top three %d, gone in the twin %d, named by the diff %d; gain within the bound %d of %d; claims of more than 10%% %d of %d\n",
-			set, s.First, s.Plants, s.Three, s.Gone, s.Named, s.Within, s.Measured, s.Claims, s.Calm)
-	}
-	return b.String()
 }
 
 // plan is what a plant declares.
@@ -279,7 +254,7 @@ func number(text string) float64 {
 
 // table reads a CSV file with a heading.
 func table(file string) ([]map[string]string, error) {
-	raw, err := os.ReadFile(file)
+	raw, err := read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -298,10 +273,11 @@ func table(file string) ([]map[string]string, error) {
 	return rows, nil
 }
 
-func unpack(file string) ([]byte, error) {
+// read reads a file, unpacked where its name ends in .gz.
+func read(file string) ([]byte, error) {
 	raw, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
+	if err != nil || !strings.HasSuffix(file, ".gz") {
+		return raw, err
 	}
 	z, err := gzip.NewReader(bytes.NewReader(raw))
 	if err != nil {
