@@ -13,6 +13,7 @@ import (
 	"pawl/internal/profile"
 	"pawl/internal/result"
 	"pawl/internal/run"
+	"pawl/internal/unit"
 )
 
 // mostKept is how many bytes of profiles a run keeps. A report of all counters takes some megabytes.
@@ -133,6 +134,22 @@ func (a *asking) keep(group []*lab.Job, made *lab.Profiled) (names []string) {
 	return names
 }
 
+// uncounted says which of the processor's events were not counted, one line for each reason.
+func (s *seen) uncounted() {
+	var reasons []string
+	names := map[string][]string{}
+	hints := map[string]string{}
+	for _, c := range s.counters.Absent {
+		if names[c.Why] == nil {
+			reasons = append(reasons, c.Why)
+		}
+		names[c.Why], hints[c.Why] = append(names[c.Why], c.Name), c.Hint
+	}
+	for _, reason := range reasons {
+		s.limits = append(s.limits, result.Warning{Code: "unseen", Message: "not counted: " + unit.Few(names[reason], 3) + ": " + reason, Hint: hints[reason]})
+	}
+}
+
 // look gathers what is known of a job without a profiler, once.
 func (a *asking) look(ctx context.Context, job *lab.Job) {
 	seen := a.of(job)
@@ -145,6 +162,7 @@ func (a *asking) look(ctx context.Context, job *lab.Job) {
 			return
 		}
 		seen.counters = counted
+		seen.uncounted()
 	}
 	seen.looked = true
 }

@@ -203,6 +203,10 @@ func (a *asking) side(v Version, name string) advice.Side {
 	if b := job.Record.Build; b != nil {
 		s.Compiler, s.Flags = b.Compiler, b.Flags
 	}
+	if !job.GPU() {
+		s.Evidence = a.lab.HostEvidence(job, v.Timing, seen.counters)
+		return s
+	}
 	if len(a.functions(job)) > 1 {
 		return s // time, work and peaks are of all functions together
 	}

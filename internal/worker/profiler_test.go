@@ -33,9 +33,18 @@ func TestProfilerArgs(t *testing.T) {
 // What becomes words of a command line is refused unless it is a name.
 func TestProfilerIsValidated(t *testing.T) {
 	for _, wrong := range []wire.Profiler{
-		{}, {Metrics: []string{""}}, {Metrics: []string{"a b"}}, {Metrics: []string{"a,b"}}, {Metrics: []string{"--help"}}, {Metrics: []string{"a;b"}},
-		{Metrics: []string{"a\n"}}, {Metrics: slices.Repeat([]string{"a"}, 501)}, {Metrics: []string{strings.Repeat("a", 201)}},
-		{Full: true, Clock: "boosted"}, {Full: true, Cache: "none "}, {Full: true, Replay: "range"},
+		{},
+		{Metrics: []string{""}},
+		{Metrics: []string{"a b"}},
+		{Metrics: []string{"a,b"}},
+		{Metrics: []string{"--help"}},
+		{Metrics: []string{"a;b"}},
+		{Metrics: []string{"a\n"}},
+		{Metrics: slices.Repeat([]string{"a"}, 501)},
+		{Metrics: []string{strings.Repeat("a", 201)}},
+		{Full: true, Clock: "boosted"},
+		{Full: true, Cache: "none "},
+		{Full: true, Replay: "range"},
 	} {
 		if _, err := wrong.Complete(); err == nil {
 			t.Errorf("%.100v was taken", wrong)

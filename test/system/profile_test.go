@@ -160,8 +160,14 @@ func TestProfileChoices(t *testing.T) {
 		}
 	}
 	for _, wrong := range []lab.Profiling{
-		{}, {Metrics: []string{"a b"}}, {Metrics: []string{"a,b"}}, {Metrics: []string{"--help"}}, {Metrics: twoMetrics, Clock: "fast"},
-		{Metrics: twoMetrics, Cache: "some"}, {Metrics: twoMetrics, Replay: "range"}, {Metrics: twoMetrics, Repeats: -1},
+		{},
+		{Metrics: []string{"a b"}},
+		{Metrics: []string{"a,b"}},
+		{Metrics: []string{"--help"}},
+		{Metrics: twoMetrics, Clock: "fast"},
+		{Metrics: twoMetrics, Cache: "some"},
+		{Metrics: twoMetrics, Replay: "range"},
+		{Metrics: twoMetrics, Repeats: -1},
 	} {
 		if _, err := p.Profile(t.Context(), p.jobs("scale"), wrong); err == nil {
 			t.Errorf("%+v was taken", wrong)

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"pawl/internal/nsight"
 )
 
 //go:embed ncu.sh
@@ -40,6 +38,6 @@ func Use(t testing.TB, mode string) string {
 	if err := os.WriteFile(path, []byte(strings.Replace(script, "@MODE@", mode, 1)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(nsight.Variable, path)
+	t.Setenv("PAWL_NCU", path)
 	return path
 }
