@@ -112,6 +112,10 @@ func profilable(jobs []*Job, opts Profiling) error {
 	}
 	for _, job := range jobs {
 		switch {
+		case job.Record.Fault != nil:
+			return job.Record.Fault
+		case job.Artifact == nil || job.Instance == nil:
+			return refused(result.CauseInternal, "", "%s is not built", job.Name())
 		case !job.GPU():
 			return refused(result.CauseUnsupported, "counters of the CPU are read by other tools, such as perf", "%s runs on the CPU, and Nsight Compute profiles GPUs", job.Name())
 		case job.Alone() && len(jobs) > 1:

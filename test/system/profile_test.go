@@ -173,6 +173,13 @@ func TestProfileChoices(t *testing.T) {
 			t.Errorf("%+v was taken", wrong)
 		}
 	}
+	unbuilt := p.jobs("scale")
+	unbuilt[0].Artifact = nil
+	for _, jobs := range [][]*lab.Job{nil, unbuilt} {
+		if _, err := p.Profile(t.Context(), jobs, lab.Profiling{Metrics: twoMetrics}); err == nil {
+			t.Errorf("%v was profiled", jobs)
+		}
+	}
 	if _, err := p.Profile(t.Context(), p.jobs("scale"), lab.Profiling{Metrics: twoMetrics}); err != nil {
 		t.Errorf("after refusals: %v", err)
 	}

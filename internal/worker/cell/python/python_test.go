@@ -104,7 +104,7 @@ func TestOldGrammar(t *testing.T) {
 // How a function is given its arguments, what is made of a device's events, what the
 // rivals ask of PyTorch, and whether all names are there that the modules use.
 func TestScripts(t *testing.T) {
-	for _, script := range []string{"parameters.py", "events.py", "seal.py", "device.py", "trace.py", "rivals.py", "returns.py", "names.py"} {
+	for _, script := range []string{"parameters.py", "events.py", "seal.py", "device.py", "trace.py", "rivals.py", "returns.py", "profiler.py", "names.py"} {
 		command := exec.Command(interpreter(t), filepath.Join("testdata", script))
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", script, err, out)
