@@ -242,6 +242,7 @@ var meanings = map[string]string{
 	"cache_mpki":           "misses of the last cache per thousand instructions",
 	"cache_references":     "accesses to the last cache",
 	"context_switches":     "times that a thread gave its core away",
+	"counted_seconds":      "time of a launch while the processor's events were counted",
 	"core_clock":           "clock of the cores while they ran the kernel",
 	"cores_used":           "processor time over time",
 	"cpu_branches":         "branches",

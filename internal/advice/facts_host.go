@@ -1,11 +1,15 @@
 package advice
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // Processor is what is known of a kernel that runs on the CPU.
 type Processor struct {
 	Counters map[string]float64 // of a launch, by name as perf has it, such as branch-misses; what was not counted is absent
 	Threads  int                // that it may use; 0: not known
+	Seconds  float64            // of a launch, while they were counted
 	RoofPct  float64            // of the measured roof that limits it; 0: not known
 	Memory   bool               // that roof is the memory's or a cache's
 }
@@ -17,7 +21,7 @@ const FromCounters Source = "processor counters"
 var hostFacts = map[string]string{
 	"host": "", "hardware_counted": "", "threads": "thread", "roof_of_memory": "", "ipc": "", "core_clock": "Hz", "cpu_cycles": "cycle", "cpu_instructions": "inst", "cpu_branches": "inst",
 	"branch_misses": "", "branch_miss_pct": "%", "branch_cost_pct": "%", "cache_references": "", "cache_misses": "", "cache_miss_pct": "%", "cache_mpki": "", "llc_miss_bytes": "B", "llc_miss_rate": "B/s",
-	"llc_roof_pct": "%", "l1d_miss_pct": "%", "l1d_mpki": "", "dtlb_cost_pct": "%", "backend_stall_pct": "%", "frontend_stall_pct": "%", "cpu_seconds": "s", "cores_used": "core", "page_faults": "",
+	"llc_roof_pct": "%", "l1d_miss_pct": "%", "l1d_mpki": "", "dtlb_cost_pct": "%", "backend_stall_pct": "%", "frontend_stall_pct": "%", "cpu_seconds": "s", "cores_used": "core", "counted_seconds": "s", "page_faults": "",
 	"major_faults": "", "fault_cost_pct": "%", "context_switches": "", "migrations": "", "flops_per_inst": "", "host_bound": "×",
 }
 
@@ -51,6 +55,9 @@ func (f Facts) host(e Evidence) {
 		if v, counted := p.Counters[counter]; counted {
 			f.set(name, v, hostFacts[name], FromCounters)
 		}
+	}
+	if counted, ok := f["seconds"]; p.Seconds > 0 || ok {
+		f.set("counted_seconds", cmp.Or(p.Seconds, counted.Value), "s", FromCounters)
 	}
 	_, cycles := f["cpu_cycles"]
 	_, misses := f["cache_misses"]
@@ -115,7 +122,7 @@ func (f Facts) hierarchy(p *Processor, bandwidth float64) {
 	if v, ok := f.get("work_bytes"); ok && v[0] > 0 {
 		f.set("moved_ratio", bytes/v[0], "×", FromCounters, FromWork)
 	}
-	if v, ok := f.get("seconds"); ok && v[0] > 0 {
+	if v, ok := f.get("counted_seconds"); ok && v[0] > 0 {
 		f.set("llc_miss_rate", bytes/v[0], "B/s", FromCounters, FromTime)
 		if bandwidth > 0 {
 			f.set("llc_roof_pct", 100*bytes/v[0]/bandwidth, "%", FromCounters, FromTime, FromPeaks)
@@ -125,10 +132,10 @@ func (f Facts) hierarchy(p *Processor, bandwidth float64) {
 
 // system computes what the operating system did meanwhile.
 func (f Facts) system() {
-	if v, ok := f.get("cpu_seconds", "seconds"); ok && v[1] > 0 {
+	if v, ok := f.get("cpu_seconds", "counted_seconds"); ok && v[1] > 0 {
 		f.set("cores_used", v[0]/v[1], "core", FromCounters, FromTime)
 	}
-	if v, ok := f.get("page_faults", "seconds"); ok && v[1] > 0 {
+	if v, ok := f.get("page_faults", "counted_seconds"); ok && v[1] > 0 {
 		f.set("fault_cost_pct", math.Min(100, 100*pageFault*v[0]/v[1]), "%", FromCounters, FromTime)
 	}
 }

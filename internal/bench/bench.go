@@ -62,6 +62,13 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	}
 	opts.Measure.Seed = r.Seed
 	b := &bench{Options: opts, Spec: r.Spec, run: r, report: r.NewReport(ctx, opts.Measure.Method())}
+	if opts.Explain != nil {
+		var err error
+		if b.Explain, err = opts.Explain.By(r.Spec); err != nil {
+			return nil, err
+		}
+		b.report.OwnFindings = explain.Own(r.Spec)
+	}
 	rows, err := b.plan()
 	if err != nil {
 		return nil, err

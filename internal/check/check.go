@@ -132,6 +132,9 @@ func (c *check) open(ctx context.Context) error {
 	if err := c.findBase(ctx); err != nil {
 		return err
 	}
+	if err := c.findings(); err != nil {
+		return err
+	}
 	place := c.Options.Lab
 	place.Class, place.Timeout = c.deviceClass(), c.Duet.Timeout
 	place.Build.Checkout = c.Spec.Dir

@@ -53,6 +53,31 @@ func (c *check) explain(ctx context.Context, rows []*moved) []*explained {
 	return out
 }
 
+// findings finds the catalogue that rows are explained by. The findings of a project are those of the base:
+// a change cannot say what was its fault. Its own must be right all the same.
+func (c *check) findings() error {
+	settings := explain.Settings{}
+	if c.Explain != nil {
+		settings = *c.Explain
+	}
+	own, err := settings.By(c.Spec)
+	if err != nil {
+		return err
+	}
+	from := c.Spec
+	if c.base != nil && c.base.spec != nil {
+		from = c.base.spec
+		if own, err = settings.By(from); err != nil {
+			c.warn("findings", "", "the base's own findings are not used: %v", err)
+			return nil
+		}
+	}
+	if c.Explain != nil {
+		c.Explain, c.report.OwnFindings = own, explain.Own(from)
+	}
+	return nil
+}
+
 // why says why rows became slower or much faster than what they were measured against: the base or, where
 // that did not play, the best-known version. Those that changed most come first, since not all may have
 // their turn.

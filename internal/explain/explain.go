@@ -117,13 +117,13 @@ func (o Options) begin(files ...string) (*result.Report, *advice.Catalogue, erro
 	catalogue, err := advice.Of(o.Spec)
 	if err == nil && o.Spec != nil {
 		report.Spec = result.SpecRef{File: o.Spec.File, SHA256: o.Spec.SHA256}
-		report.OwnFindings = own(o.Spec)
+		report.OwnFindings = Own(o.Spec)
 	}
 	return report, catalogue, err
 }
 
-// own returns the ids of a project's own findings.
-func own(s *spec.Spec) (ids []string) {
+// Own returns the ids of a project's own findings.
+func Own(s *spec.Spec) (ids []string) {
 	for _, f := range s.Findings {
 		ids = append(ids, f.ID)
 	}

@@ -30,6 +30,13 @@ type Settings struct {
 	Catalogue *advice.Catalogue
 }
 
+// By returns the settings with the catalogue of a project: pawl's own and the project's findings.
+func (s Settings) By(project *spec.Spec) (*Settings, error) {
+	var err error
+	s.Catalogue, err = advice.Of(project)
+	return &s, err
+}
+
 // Version is one version of a row's kernel.
 type Version struct {
 	Name   string // as a report has it: base, change

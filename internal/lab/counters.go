@@ -303,9 +303,8 @@ func (l *Lab) HostEvidence(job *Job, t *result.Timing, c *Counters) advice.Evide
 				p.Counters[name] = v.Value
 			}
 		}
-		if c.Seconds > 0 {
-			e.Seconds = c.Seconds // of the launches that were counted
-		}
+		p.Seconds = c.Seconds
+		e.Seconds = cmp.Or(e.Seconds, c.Seconds)
 	}
 	return e
 }

@@ -273,7 +273,7 @@ func TestHostEvidence(t *testing.T) {
 	job.Instance.Flops, job.Instance.Bytes, job.Record.Build = 100, 400, &result.Build{Flags: []string{"-g", "-O0"}}
 	counted := &Counters{Seconds: 3e-3, Values: map[string]Counted{"page-faults": {Value: 7, Spread: 1, Share: 1}, "task-clock": {Spread: 1e-3}}}
 	e := b.HostEvidence(job.Job, job.timing, counted)
-	if e.Flops != 100 || e.Bytes != 400 || !e.Debug || e.Seconds != 3e-3 || e.Bandwidth != 10e9 || e.Processor.Threads != 1 ||
+	if e.Flops != 100 || e.Bytes != 400 || !e.Debug || e.Seconds != job.timing.Stats.Median || e.Processor.Seconds != 3e-3 || e.Bandwidth != 10e9 || e.Processor.Threads != 1 ||
 		math.Abs(e.Processor.RoofPct-50) > 1e-9 || !e.Processor.Memory || len(e.Processor.Counters) != 1 || e.Processor.Counters["page-faults"] != 7 {
 		t.Errorf("%+v, %+v", e, *e.Processor)
 	}
