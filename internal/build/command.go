@@ -2,6 +2,7 @@ package build
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,14 +28,15 @@ const deadline = 10 * time.Minute
 // outputLimit bounds a compiler's output. The beginning is kept: the first error explains the rest.
 const outputLimit = 256 << 10
 
-// bounded keeps the first outputLimit bytes written to it.
+// bounded keeps the first bytes written to it.
 type bounded struct {
+	most int // bytes; 0: outputLimit
 	kept bytes.Buffer
 	more int
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	room := min(outputLimit-b.kept.Len(), len(p))
+	room := min(cmp.Or(b.most, outputLimit)-b.kept.Len(), len(p))
 	b.kept.Write(p[:room])
 	b.more += len(p) - room
 	return len(p), nil
@@ -57,6 +59,7 @@ type command struct {
 	env  []string // besides the fence's
 	temp string   // for its temporary files, so that a killed compiler leaves none behind
 	wait time.Duration
+	most int // bytes of output that are kept; 0: outputLimit
 
 	fence  *fence
 	limits limits
@@ -120,7 +123,7 @@ func (c *command) finish(ctx context.Context) (text string, state *os.ProcessSta
 	c.fence.note(process.Level())
 	watch := &watched{limits: c.limits, kill: process.Kill}
 	watching.add(process.Pid(), watch)
-	var output bounded
+	output := bounded{most: c.most}
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)

@@ -221,9 +221,9 @@ func parametersOf(t *testing.T, image []byte, symbol string) []int {
 
 // packed returns a shared object that brings a cubin along in a fat binary, as a
 // launcher does.
-func packed(t *testing.T, image []byte) []byte {
+func packed(t *testing.T, image []byte, kind ...cubin.Kind) []byte {
 	t.Helper()
-	p := newProject(t, map[string]string{"fatbin": string(cubintest.Fatbin(cubin.KindCubin, cubintest.Plain, image, len(image)))})
+	p := newProject(t, map[string]string{"fatbin": string(cubintest.Fatbin(append(kind, cubin.KindCubin)[0], cubintest.Plain, image, len(image)))})
 	p.write("k.s", ".section .nv_fatbin, \"a\"\n.balign 8\n.globl fatbinData\nfatbinData: .incbin \""+p.dir+"/fatbin\"\n")
 	mustRun(t, p.dir, "cc", "-shared", "-nostdlib", "-Wl,--build-id=none", "-o", "k.so", "k.s")
 	so, err := os.ReadFile(p.dir + "/k.so")

@@ -48,6 +48,20 @@ func Toolkits(t testing.TB) []Toolkit {
 	return found
 }
 
+// Disassembler returns nvdisasm or cuobjdump, which tools/cuda installs beside the toolkits. Where it
+// is not there the test skips.
+func Disassembler(t testing.TB, name string) string {
+	t.Helper()
+	for _, folder := range filepath.SplitList(os.Getenv("PAWL_TOOLKITS")) {
+		found, _ := filepath.Glob(filepath.Join(filepath.Dir(folder), "disassembler-*", "nvidia", "*", "bin", name))
+		if len(found) > 0 {
+			return found[len(found)-1]
+		}
+	}
+	t.Skipf("no %s: PAWL_TOOLKITS=\"$(tools/cuda)\" installs it", name)
+	return ""
+}
+
 // Architectures returns those that the toolkit compiles for, of three generations. Short tests have one of
 // each toolkit: the oldest of an old one, the newest of a new one.
 func (k Toolkit) Architectures(t testing.TB) []string {
