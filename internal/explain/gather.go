@@ -13,6 +13,7 @@ import (
 	"pawl/internal/profile"
 	"pawl/internal/result"
 	"pawl/internal/run"
+	"pawl/internal/spec"
 	"pawl/internal/unit"
 )
 
@@ -155,6 +156,16 @@ func (a *asking) look(ctx context.Context, job *lab.Job) {
 	seen := a.of(job)
 	switch {
 	case seen.looked:
+	case job.Cell() == spec.CellCUDA:
+		static, err := a.lab.Static(ctx, job)
+		if err != nil {
+			seen.lacks("the compiled code was not read", err)
+			return
+		}
+		seen.static = static
+		for _, u := range static.Unseen {
+			seen.limits = append(seen.limits, result.Warning{Code: "unseen", Message: u.What + ": " + u.Why, Hint: u.Hint})
+		}
 	case !job.GPU():
 		counted, err := a.lab.Counters(ctx, job)
 		if err != nil {

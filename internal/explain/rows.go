@@ -84,6 +84,7 @@ type seen struct {
 	limits   []result.Warning
 	profiler *result.Profiler
 	looked   bool
+	static   *lab.Static
 	counters *lab.Counters
 }
 
@@ -203,6 +204,14 @@ func (a *asking) partner(now, other *lab.Job, at int, name string) string {
 func (a *asking) side(v Version, name string) advice.Side {
 	job, seen := v.Job, a.of(v.Job)
 	s := advice.Side{Repeats: seen.launches[name]}
+	switch {
+	case !job.GPU():
+		s.Evidence = a.lab.HostEvidence(job, v.Timing, seen.counters)
+	case seen.static != nil:
+		s.Evidence = a.lab.StaticEvidence(job, v.Timing, seen.kernel(name))
+	case len(a.functions(job)) == 1: // time and work are of all functions together
+		s.Seconds, s.Flops, s.Bytes = v.Timing.Median(), job.Instance.Flops, job.Instance.Bytes
+	}
 	if len(s.Repeats) > 0 {
 		s.Profile = profile.Mean(s.Repeats)
 		s.Profile.Complete()
@@ -210,23 +219,19 @@ func (a *asking) side(v Version, name string) advice.Side {
 	if b := job.Record.Build; b != nil {
 		s.Compiler, s.Flags = b.Compiler, b.Flags
 	}
-	if !job.GPU() {
-		s.Evidence = a.lab.HostEvidence(job, v.Timing, seen.counters)
-		return s
-	}
-	if len(a.functions(job)) > 1 {
-		return s // time, work and peaks are of all functions together
-	}
-	s.Seconds = v.Timing.Median()
-	s.Flops, s.Bytes = job.Instance.Flops, job.Instance.Bytes
-	s.Bandwidth, s.Peak, _ = a.lab.Ceilings(job, v.Timing)
-	double := slices.ContainsFunc(job.Instance.Args, func(arg spec.InstanceArg) bool { return arg.DType == "f64" })
-	s.Double = &double
-	if oracle := job.Variant.Kernel.Oracle; oracle != nil {
+	if oracle := job.Variant.Kernel.Oracle; oracle != nil && job.GPU() {
 		product := slices.Contains([]string{"gemm", "matmul", "attention"}, oracle.Builtin)
 		s.Matmul = &product
 	}
 	return s
+}
+
+// kernel is what the compiled code says of a function.
+func (s *seen) kernel(name string) lab.StaticKernel {
+	if at := slices.IndexFunc(s.static.Kernels, func(k lab.StaticKernel) bool { return plain(k.Symbol) == name }); at >= 0 {
+		return s.static.Kernels[at]
+	}
+	return lab.StaticKernel{}
 }
 
 // version returns what is known of a version, in the report's words.
@@ -241,12 +246,12 @@ func (a *asking) version(v Version, name string, s advice.Side) result.Explained
 
 // roofline places a version by its declared work and the measured peaks, where no profiler has.
 func (a *asking) roofline(v Version, s advice.Side) *result.Roofline {
-	if s.Seconds <= 0 || s.Flops <= 0 || s.Bytes <= 0 || s.Bandwidth <= 0 || s.Peak <= 0 {
+	memory, compute, names := a.lab.Ceilings(v.Job, v.Timing)
+	if s.Seconds <= 0 || s.Flops <= 0 || s.Bytes <= 0 || memory <= 0 || compute <= 0 {
 		return nil
 	}
-	_, _, names := a.lab.Ceilings(v.Job, v.Timing)
 	r := &result.Roofline{
-		Intensity: s.Flops / s.Bytes, Rate: s.Flops / s.Seconds, Bandwidth: s.Bandwidth, Peak: s.Peak,
+		Intensity: s.Flops / s.Bytes, Rate: s.Flops / s.Seconds, Bandwidth: memory, Peak: compute,
 		Pipe: fmt.Sprintf("%s, %s", names[1], names[0]), Measured: true, Declared: true,
 	}
 	r.Percent = 100 * r.Rate / math.Min(r.Peak, r.Intensity*r.Bandwidth)
