@@ -101,10 +101,11 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 		return nil, err
 	}
 	defer head.Close()
-	left, err := git.MergeBase(ctx, dir, tip.SHA, o.Head.SHA)
+	parted, err := git.MergeBases(ctx, dir, tip.SHA, o.Head.SHA)
 	if err != nil {
 		return nil, err
 	}
+	left := parted[0]
 	if left == head.SHA { // or it was merged meanwhile: then no open pull request has it, and nothing is posted
 		return o.refuse(fmt.Errorf("commit %s is in the history of the branch that is checked out here, so there is nothing to compare it with: check out the branch that the pull request is for", git.Short(left))), nil
 	}
@@ -122,6 +123,9 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(parted) > 1 {
+		a.doubts = append(a.doubts, leftTwice)
 	}
 	if o.Queue { // no pull request says what it changes
 		files, err := git.Changed(ctx, dir, tip.SHA, o.Head.SHA)
@@ -217,6 +221,9 @@ func (a *admitted) look(ctx context.Context, at forge.Forge, pulls []forge.Pull)
 
 // acceptedByItself: whoever approved the measurement has not accepted the slowdown.
 const acceptedByItself = "and a slowdown is accepted by the pull request alone"
+
+// leftTwice: against one of the commits where the change left the branch, nobody has measured it.
+const leftTwice = "and the change left the branch in several places: merge the branch, and measure again"
 
 const changesWorkflow = "and the pull request changes a workflow"
 
