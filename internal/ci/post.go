@@ -83,7 +83,7 @@ func Post(ctx context.Context, opts PostOptions) (*Posted, error) {
 }
 
 // admit judges the report by the rules of the commit at which the change left the branch that it is
-// for. Both commits are checked out into the cache, and nothing of them is built or run.
+// for. Both commits are checked out, and nothing of them is built or run.
 func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 	dir, file := filepath.Split(o.Spec)
 	tip, ok, err := git.Head(ctx, dir)
@@ -96,17 +96,21 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 			Hint: "the report is judged by that branch's rules; run pawl ci post in a clone of it",
 		}
 	}
-	head, err := git.Checkout(ctx, dir, o.Head.SHA)
+	head, err := git.NewRaw(ctx, dir, o.Head.SHA)
 	if err != nil {
 		return nil, err
 	}
 	defer head.Close()
+	below, err := git.Prefix(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
 	parted, err := git.MergeBases(ctx, dir, tip.SHA, o.Head.SHA)
 	if err != nil {
 		return nil, err
 	}
 	left := parted[0]
-	if left == head.SHA { // or it was merged meanwhile: then no open pull request has it, and nothing is posted
+	if left == o.Head.SHA { // or it was merged meanwhile: then no open pull request has it, and nothing is posted
 		return o.refuse(fmt.Errorf("commit %s is in the history of the branch that is checked out here, so there is nothing to compare it with: check out the branch that the pull request is for", git.Short(left))), nil
 	}
 	base, err := git.Checkout(ctx, dir, left)
@@ -115,7 +119,7 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 	}
 	defer base.Close()
 	got, err := Verify(ctx, VerifyOptions{
-		Report: o.Report, Base: base.Folder, Head: head.Folder, BaseSHA: base.SHA, HeadSHA: head.SHA, File: file, Trust: o.Trust, Strict: o.Strict,
+		Report: o.Report, Base: base.Folder, Head: filepath.Join(head.Root, below), BaseSHA: base.SHA, HeadSHA: o.Head.SHA, File: file, Trust: o.Trust, Strict: o.Strict,
 	})
 	a := &admitted{Admitted: got}
 	if problem, ok := errors.AsType[*diag.Problem](err); ok {
