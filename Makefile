@@ -123,7 +123,7 @@ selftest: build ## all of the corpus of cheats and honest kernels, of which the 
 
 forge: build ## the workflows of pawl ci init under actionlint, zizmor, act, gitlab-ci-local and a real Gitea; installs them first
 	@tools/setup cc git unzip zip jq python3 npm rsync shellcheck
-	$(call step,forge,PAWL_FORGE="$$(GO='$(GO)' tools/forge)" PAWL_GITEA="$$(GO='$(GO)' tools/gitea)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 15m ./test/forge)
+	$(call step,forge,PAWL_FORGE="$$(GO='$(GO)' tools/forge)" PAWL_GITEA="$$(GO='$(GO)' tools/gitea)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 30m ./test/forge)
 
 soak: build ## the whole demo, and cells at work for hours: what pawl holds stays flat, and nobody honest is accused
 	$(if $(filter .,$(SOAK)),$(call step,demo,PAWL_SLOW=1 PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -count=1 -timeout 10m -run 'Scripts/demo$$' ./test/script))

@@ -65,6 +65,7 @@ type workflow struct {
 	Concurrency any               `yaml:"concurrency"`
 	Env         map[string]string `yaml:"env"`
 	Jobs        map[string]struct {
+		If          string            `yaml:"if"`
 		RunsOn      any               `yaml:"runs-on"`
 		Timeout     int               `yaml:"timeout-minutes"`
 		Permissions map[string]string `yaml:"permissions"`
@@ -92,7 +93,7 @@ func TestWorkflowRules(t *testing.T) {
 			}
 			for name, text := range files {
 				if strings.Contains(name, "/workflows/") {
-					t.Run(runner+"/"+name, func(t *testing.T) { checkWorkflow(t, text, runner) })
+					t.Run(runner+"/"+name, func(t *testing.T) { checkWorkflow(t, text, forge, runner) })
 				}
 			}
 		}
@@ -149,7 +150,7 @@ func TestAnotherDefaultBranch(t *testing.T) {
 	}
 }
 
-func checkWorkflow(t *testing.T, text []byte, runner string) {
+func checkWorkflow(t *testing.T, text []byte, forge, runner string) {
 	var w workflow
 	if err := yaml.Unmarshal(text, &w); err != nil {
 		t.Fatal(err)
@@ -163,6 +164,9 @@ func checkWorkflow(t *testing.T, text []byte, runner string) {
 	for id, job := range w.Jobs {
 		labels := labelsOf(job.RunsOn)
 		measures := slices.Contains(labels, runner) && id == "measure"
+		if on, _ := w.On.(map[string]any); on["workflow_run"] != nil && (!strings.Contains(job.If, "workflow_run.path") || !strings.Contains(job.If, "workflow_run.event")) {
+			t.Errorf("%s: any workflow that calls itself pawl starts it", id)
+		}
 		if job.Permissions == nil || job.Timeout == 0 {
 			t.Errorf("%s: expected permissions and a timeout", id)
 		}
@@ -177,6 +181,10 @@ func checkWorkflow(t *testing.T, text []byte, runner string) {
 			}
 			if strings.HasPrefix(step.Uses, "actions/checkout@") && step.With["persist-credentials"] != false {
 				t.Errorf("%s, step %d: the checkout keeps its token", id, i)
+			}
+			// A check that the branch protection requires from an App counts only if the App writes it.
+			if posts := regexp.MustCompile(` ci (post|ratchet) `).MatchString(step.Run); posts && forge == "github" && (step.Env["PAWL_APP_ID"] == "" || step.Env["PAWL_APP_KEY"] == "") {
+				t.Errorf("%s, step %d: it cannot write as an App", id, i)
 			}
 			if strings.Contains(step.Run, "${{") {
 				t.Errorf("%s, step %d: an expression inside of a script; pass it by env", id, i)

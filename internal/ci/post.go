@@ -83,7 +83,7 @@ func Post(ctx context.Context, opts PostOptions) (*Posted, error) {
 }
 
 // admit judges the report by the rules of the commit at which the change left the branch that it is
-// for. Both commits are checked out into the cache, and nothing of them is built or run.
+// for. Both commits are checked out, and nothing of them is built or run.
 func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 	dir, file := filepath.Split(o.Spec)
 	tip, ok, err := git.Head(ctx, dir)
@@ -96,16 +96,21 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 			Hint: "the report is judged by that branch's rules; run pawl ci post in a clone of it",
 		}
 	}
-	head, err := git.Checkout(ctx, dir, o.Head.SHA)
+	head, err := git.NewRaw(ctx, dir, o.Head.SHA)
 	if err != nil {
 		return nil, err
 	}
 	defer head.Close()
-	left, err := git.MergeBase(ctx, dir, tip.SHA, o.Head.SHA)
+	below, err := git.Prefix(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	if left == head.SHA { // or it was merged meanwhile: then no open pull request has it, and nothing is posted
+	parted, err := git.MergeBases(ctx, dir, tip.SHA, o.Head.SHA)
+	if err != nil {
+		return nil, err
+	}
+	left := parted[0]
+	if left == o.Head.SHA { // or it was merged meanwhile: then no open pull request has it, and nothing is posted
 		return o.refuse(fmt.Errorf("commit %s is in the history of the branch that is checked out here, so there is nothing to compare it with: check out the branch that the pull request is for", git.Short(left))), nil
 	}
 	base, err := git.Checkout(ctx, dir, left)
@@ -114,7 +119,7 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 	}
 	defer base.Close()
 	got, err := Verify(ctx, VerifyOptions{
-		Report: o.Report, Base: base.Folder, Head: head.Folder, BaseSHA: base.SHA, HeadSHA: head.SHA, File: file, Trust: o.Trust, Strict: o.Strict,
+		Report: o.Report, Base: base.Folder, Head: filepath.Join(head.Root, below), BaseSHA: base.SHA, HeadSHA: o.Head.SHA, File: file, Trust: o.Trust, Strict: o.Strict,
 	})
 	a := &admitted{Admitted: got}
 	if problem, ok := errors.AsType[*diag.Problem](err); ok {
@@ -122,6 +127,9 @@ func (o PostOptions) admit(ctx context.Context) (*admitted, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(parted) > 1 {
+		a.doubts = append(a.doubts, leftTwice)
 	}
 	if o.Queue { // no pull request says what it changes
 		files, err := git.Changed(ctx, dir, tip.SHA, o.Head.SHA)
@@ -217,6 +225,9 @@ func (a *admitted) look(ctx context.Context, at forge.Forge, pulls []forge.Pull)
 
 // acceptedByItself: whoever approved the measurement has not accepted the slowdown.
 const acceptedByItself = "and a slowdown is accepted by the pull request alone"
+
+// leftTwice: against one of the commits where the change left the branch, nobody has measured it.
+const leftTwice = "and the change left the branch in several places: merge the branch, and measure again"
 
 const changesWorkflow = "and the pull request changes a workflow"
 

@@ -1,12 +1,15 @@
 package ci
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"pawl/internal/forge"
 	"pawl/internal/git"
 )
 
@@ -228,5 +231,65 @@ func TestWordsIn(t *testing.T) {
 		if got := strings.Join(wordsIn(word), " "); got != want {
 			t.Errorf("%.20s: %.200s", word, got)
 		}
+	}
+}
+
+// crissCross makes a history in which main and a change have each merged the same two branches, and the
+// change has dropped what one of them changed: beside the other it changes only words. It returns the
+// folder, with main checked out, and the change.
+func crissCross(t *testing.T) (dir, head string) {
+	t.Helper()
+	dir = t.TempDir()
+	write(t, dir, "pawl.yaml", scopeSpec)
+	write(t, dir, "src/saxpy.c", "void saxpy(float *y, int n) {}\n")
+	write(t, dir, "config/tuned.def", "")
+	if err := git.Create(t.Context(), dir, "begin"); err != nil {
+		t.Fatal(err)
+	}
+	at := func(day int, args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@localhost"}, args...)...)
+		date := fmt.Sprintf("@%d +0000", 1_700_000_000+day) // git prefers the youngest
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %s", args, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	at(0, "branch", "-M", "main")
+	at(0, "checkout", "-q", "-b", "fix")
+	write(t, dir, "src/saxpy.c", "void saxpy(float *y, int n) { /* fixed */ }\n")
+	at(1, "commit", "-q", "-a", "-m", "fix")
+	at(1, "checkout", "-q", "-b", "words", "main")
+	write(t, dir, "words.txt", "words\n")
+	at(2, "add", "--all")
+	at(2, "commit", "-q", "-m", "words")
+	at(2, "checkout", "-q", "main")
+	at(3, "merge", "-q", "--no-ff", "-m", "fix", "fix")
+	at(4, "merge", "-q", "--no-ff", "-m", "words", "words")
+	at(5, "checkout", "-q", "-b", "change", "words")
+	at(5, "merge", "-q", "-s", "ours", "-m", "merge", "fix")
+	write(t, dir, "README.md", "more words\n")
+	at(6, "add", "--all")
+	at(6, "commit", "-q", "-m", "more words")
+	head = at(6, "rev-parse", "HEAD")
+	at(6, "checkout", "-q", "main")
+	return dir, head
+}
+
+// TestScopeOfACrissCross: a merge that drops a change of main changes what is measured, although
+// beside one of the two commits at which it left main it does not.
+func TestScopeOfACrissCross(t *testing.T) {
+	dir, head := crissCross(t)
+	got, err := FindScope(t.Context(), filepath.Join(dir, "pawl.yaml"), "main", head)
+	if err != nil || !got.Measure || !slices.Equal(got.Files, []string{"src/saxpy.c"}) {
+		t.Errorf("%+v, %v; want src/saxpy.c", got, err)
+	}
+	opts := PostOptions{Head: forge.Head{SHA: head}, Spec: filepath.Join(dir, "pawl.yaml"), Trust: "own", Report: filepath.Join(dir, "pawl.yaml")}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	a, err := opts.admit(t.Context())
+	if err != nil || !slices.Contains(a.doubts, leftTwice) {
+		t.Errorf("%+v, %v; want a doubt", a, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -159,6 +160,21 @@ func MergeBase(ctx context.Context, dir, a, b string) (string, error) {
 		return "", ctx.Err()
 	}
 	return "", &NoCommitError{Commit: fmt.Sprintf("the commit where %s and %s parted", Short(a), Short(b)), Shallow: true, Remote: remote, Cause: fetchErr}
+}
+
+// MergeBases returns every commit at which the histories of two commits parted, the one of MergeBase
+// first. There are several where each of the two has merged the same two branches.
+func MergeBases(ctx context.Context, dir, a, b string) ([]string, error) {
+	first, err := MergeBase(ctx, dir, a, b) // fetches what a shallow clone lacks
+	if err != nil {
+		return nil, err
+	}
+	out, err := line(ctx, dir, "find where "+Short(a)+" and "+Short(b)+" parted", "merge-base", "--all", a, b)
+	if err != nil {
+		return nil, err
+	}
+	others := slices.DeleteFunc(strings.Fields(out), func(sha string) bool { return sha == first })
+	return append([]string{first}, others...), nil
 }
 
 var errUnrelated = errors.New("no common history")

@@ -55,12 +55,39 @@ type Bench struct {
 
 // NewBench checks a commit out into a folder of its own.
 func NewBench(ctx context.Context, dir, sha string) (*Bench, error) {
+	return newBench(ctx, dir, sha)
+}
+
+// NewRaw is NewBench for a commit that a stranger wrote: files are as the commit has them. Its
+// attributes choose among the filters that are configured here (Git LFS is on many machines), and
+// these programs would run with this process's environment. A commit that is not in the clone is
+// fetched.
+func NewRaw(ctx context.Context, dir, sha string) (*Bench, error) {
+	if err := Ensure(ctx, dir, sha); err != nil {
+		return nil, fmt.Errorf("check out commit %s: %w", Short(sha), err)
+	}
+	configured, err := run(ctx, dir, "config", "-z", "--name-only", "--get-regexp", `^filter\..*\.(smudge|process|required)$`)
+	if err != nil && !foundNothing(err) {
+		return nil, fmt.Errorf("list the filters of %s: %w", dir, err)
+	}
+	var options []string
+	for _, name := range strings.FieldsFunc(configured, func(r rune) bool { return r == 0 }) {
+		value := ""
+		if strings.HasSuffix(name, ".required") {
+			value = "false"
+		}
+		options = append(options, "-c", name+"="+value)
+	}
+	return newBench(ctx, dir, sha, options...)
+}
+
+func newBench(ctx context.Context, dir, sha string, options ...string) (*Bench, error) {
 	parent, err := os.MkdirTemp("", "pawl-*")
 	if err != nil {
 		return nil, err
 	}
 	b := &Bench{Root: filepath.Join(parent, "tree"), repository: dir}
-	if _, err := work(ctx, dir, "worktree", "add", "--quiet", "--detach", b.Root, sha); err != nil {
+	if _, err := work(ctx, dir, append(options, "worktree", "add", "--quiet", "--detach", b.Root, sha)...); err != nil {
 		_ = os.RemoveAll(parent)
 		return nil, fmt.Errorf("check out commit %s: %w", Short(sha), err)
 	}

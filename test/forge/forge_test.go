@@ -316,3 +316,43 @@ func TestGitLab(t *testing.T) {
 		}
 	}
 }
+
+// TestGitLabToken: a token in a variable of the environment pawl reaches the two jobs that write, in
+// pipelines of main, and no job that measures. Pipelines of merge requests have no job with it. (That
+// GitLab gives protected variables to pipelines of protected branches alone, no tool here plays.)
+func TestGitLabToken(t *testing.T) {
+	folder, pawl := tools(t)
+	dir := t.TempDir()
+	repo, home := filepath.Join(dir, "repo"), filepath.Join(dir, "home")
+	write(t, filepath.Join(dir, "pawl"), fmt.Sprintf("#!/bin/sh\nprintf '%%s %%s: %%s\\n' \"$1\" \"$2\" \"${PAWL_TOKEN:-none}\" >> %s/calls\ncase $1 in check) echo '{}' > pawl-report/report.json ;; esac\n", dir))
+	write(t, filepath.Join(home, ".gitlab-ci-local/variables.yml"), "global:\n  PAWL_TOKEN: {values: {pawl: secret}}\n")
+	write(t, filepath.Join(home, ".gitconfig"), fmt.Sprintf("[url %q]\n\tinsteadOf = git@gitlab.com:owner/kernels.git\n", "file://"+repo))
+	write(t, filepath.Join(dir, "api/projects/7/jobs/5/artifacts/pawl-report/report.json"), "{}")
+	write(t, filepath.Join(repo, ".gitlab-ci.yml"), "include: {local: .gitlab/pawl.gitlab-ci.yml}\n")
+	command(t, repo, "git", "init", "-q", "-b", "main")
+	sum := strings.Fields(command(t, dir, "sha256sum", "pawl"))[0]
+	command(t, repo, pawl, "ci", "init", "gitlab", "--runner", "gpu", "--url", "file://"+dir+"/pawl", "--sha256", sum)
+	commitAll(t, repo, "begin")
+	head := command(t, repo, "git", "rev-parse", "HEAD")
+	command(t, repo, "git", "remote", "add", "origin", "git@gitlab.com:owner/kernels.git")
+	for name, test := range map[string]struct {
+		variables []string
+		want      string
+	}{
+		"merge request": {[]string{"CI_PIPELINE_SOURCE=merge_request_event", "CI_MERGE_REQUEST_DIFF_BASE_SHA=" + head}, "ci scope: none\ncheck --fork: none\nci post: none\n"},
+		"push to main":  {[]string{"CI_PIPELINE_SOURCE=push"}, "check --require-sandbox: none\nci ratchet: secret\n"},
+		"by hand":       {[]string{"CI_PIPELINE_SOURCE=web", "PAWL_JOB=5", "PAWL_SHA=" + head, "CI_API_V4_URL=file://" + dir + "/api", "CI_PROJECT_ID=7"}, "ci post: secret\n"},
+	} {
+		var args []string
+		for _, variable := range append(test.variables, "CI_DEFAULT_BRANCH=main", "CI_COMMIT_BRANCH=main") {
+			args = append(args, "--variable", variable)
+		}
+		_ = os.Remove(filepath.Join(dir, "calls"))
+		cmd := exec.Command(filepath.Join(folder, "gitlab/node_modules/.bin/gitlab-ci-local"), args...)
+		cmd.Dir, cmd.Env = repo, append(os.Environ(), "HOME="+home)
+		out, err := cmd.CombinedOutput()
+		if calls, _ := os.ReadFile(filepath.Join(dir, "calls")); err != nil || string(calls) != test.want {
+			t.Errorf("%s: %v, called:\n%s\nwant:\n%s\n%s", name, err, calls, test.want, out)
+		}
+	}
+}

@@ -483,6 +483,22 @@ func TestGitea(t *testing.T) {
 		t.Errorf("its commit says %q", subject)
 	}
 	ended("pawl.yml", "pull_request", "success")
+
+	// Another file that calls itself pawl starts the report workflow, too, whose job then does nothing.
+	if err := os.Remove(filepath.Join(dir, ".gitea/workflows/pawl.yml")); err != nil {
+		t.Fatal(err)
+	}
+	g.change(dir, own, "other", ".gitea/workflows/other.yml", "name: pawl\non: pull_request\njobs:\n  other:\n    runs-on: ubuntu-latest\n    steps:\n      - run: 'true'\n")
+	pull = g.open("maintainer", repo, "other")
+	ended("other.yml", "pull_request", "success")
+	g.wait("a report workflow that does nothing", time.Minute, func() bool {
+		last := g.run(repo, "pawl-report.yml", "workflow_run")
+		return last != nil && last.Conclusion == "skipped"
+	})
+	g.say("pawl-report.yml (workflow_run) is skipped for other.yml, which calls itself pawl")
+	if made := g.comments(repo, pull); len(made) > 0 {
+		t.Errorf("comments about other.yml: %s", made)
+	}
 }
 
 // probe is a job that writes a label of its own name with the permissions that it asks for.
