@@ -147,6 +147,16 @@ func TestProfilerRefusals(t *testing.T) {
 			_, _ = cell.Close(t.Context())
 		}
 	}
+	stranger, err := c.Open(t.Context(), wire.Open{Cell: "host", Sandbox: "auto", Profiler: &wire.Profiler{Metrics: metrics, Stranger: true}})
+	switch {
+	case err == nil && os.Geteuid() == 0:
+		t.Error("a stranger's code is profiled as root")
+		fallthrough
+	case err == nil:
+		_, _ = stranger.Close(t.Context())
+	case os.Geteuid() != 0 || causeOf(err) != result.CauseUnsupported:
+		t.Errorf("of a stranger: %v", err)
+	}
 	cell, err := c.Open(t.Context(), wire.Open{Cell: "host", Sandbox: "auto"})
 	if err != nil {
 		t.Fatal(err)

@@ -281,7 +281,7 @@ func TestProfileHangs(t *testing.T) {
 			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			p.failed(done, err, result.CauseTimeout, "no answer after 2s", "all that it started were ended", "application replay")
+			p.failed(done, err, result.CauseTimeout, "/c: no answer after 2s", "all that it started were ended", "application replay")
 			p.alone()
 			p.recovers()
 		})
