@@ -114,16 +114,18 @@ func (a *asking) answer(ctx context.Context, q Question) []*result.Why {
 	}
 	var out []*result.Why
 	for i, name := range a.functions(now.Job) {
+		var names []string
 		var sides []advice.Side
 		for _, v := range q.Versions {
-			sides = append(sides, a.side(v, a.partner(now.Job, v.Job, i, name)))
+			theirs := a.partner(now.Job, v.Job, i, name)
+			names, sides = append(names, theirs), append(sides, a.side(v, theirs))
 		}
 		w := &result.Why{Kernel: name}
 		if len(sides) == 2 {
 			w = differ(name, a.catalogue().Explain(sides[0], sides[1], slowdown(q)))
 		}
 		for j, v := range q.Versions {
-			w.Versions = append(w.Versions, a.version(v, name, sides[j]))
+			w.Versions = append(w.Versions, a.version(v, names[j], sides[j]))
 			seen := a.of(v.Job)
 			for _, limit := range seen.limits {
 				if !slices.Contains(w.Limits, limit) {
