@@ -5,6 +5,7 @@
 package explain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -153,6 +154,12 @@ func read(ctx context.Context, file, code string, opts Options) ([]kernel, error
 	if err != nil {
 		return nil, err
 	}
+	if bytes.HasPrefix(raw, []byte("\x7fELF")) {
+		return nil, &diag.Problem{Pos: diag.Pos{File: file}, Message: "this is compiled code", Hint: "list its instructions: nvdisasm -c " + file + " > " + file + ".sass"}
+	}
+	if listed, err := profile.ReadSASS(file, string(raw)); err == nil {
+		return alone(file, listed, opts)
+	}
 	f, err := profile.Read(file, raw)
 	if err != nil {
 		return nil, err
@@ -193,7 +200,7 @@ func read(ctx context.Context, file, code string, opts Options) ([]kernel, error
 		kernels[at].repeats = append(kernels[at].repeats, p)
 	}
 	if len(kernels) == 0 {
-		return nil, &diag.Problem{Pos: diag.Pos{File: file}, Message: fmt.Sprintf("no kernel is called %s", opts.Kernel), Hint: diag.Meant(opts.Kernel, names)}
+		return nil, noKernel(file, opts.Kernel, names)
 	}
 	for i := range kernels {
 		k := &kernels[i]
@@ -201,6 +208,26 @@ func read(ctx context.Context, file, code string, opts Options) ([]kernel, error
 		k.profile.Complete()
 	}
 	return kernels, nil
+}
+
+// alone returns the kernels of a listing, of which nothing but the instructions is known.
+func alone(file string, listed []*profile.Function, opts Options) (kernels []kernel, err error) {
+	var all []string
+	for _, f := range listed {
+		name := plain(f.Name)
+		all = append(all, name)
+		if match, err := path.Match(opts.Kernel, name); opts.Kernel == "" || err == nil && match {
+			kernels = append(kernels, kernel{name: name, mix: f.Mix(), profile: &profile.Profile{Kernel: name, Metrics: map[profile.Metric]profile.Value{}}})
+		}
+	}
+	if len(kernels) == 0 {
+		return nil, noKernel(file, opts.Kernel, all)
+	}
+	return kernels, nil
+}
+
+func noKernel(file, wanted string, names []string) error {
+	return &diag.Problem{Pos: diag.Pos{File: file}, Message: fmt.Sprintf("no kernel is called %s", wanted), Hint: diag.Meant(wanted, names)}
 }
 
 func open(file string) ([]byte, error) {

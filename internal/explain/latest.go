@@ -1,0 +1,49 @@
+package explain
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"pawl/internal/diag"
+	"pawl/internal/result"
+	"pawl/internal/run"
+	"pawl/internal/spec"
+)
+
+// mostLooked is how many past runs are looked at for an explanation.
+const mostLooked = 200
+
+// Latest returns the report of the newest run of a project that explains one of the selected rows, with
+// these rows alone.
+func Latest(project *spec.Spec, selections []spec.Selection) (*result.Report, error) {
+	past, err := run.List(project.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("list past runs: %w", err)
+	}
+	names := map[string]bool{}
+	for _, s := range selections {
+		for _, c := range s.Configs {
+			names[s.Kernel.Name+"/"+c.Name] = true
+		}
+	}
+	for _, one := range past[:min(mostLooked, len(past))] {
+		report, err := one.Report()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it has not ended
+		}
+		if err != nil {
+			return nil, err
+		}
+		report.Rows = slices.DeleteFunc(report.Rows, func(row *result.Row) bool { return len(row.Why) == 0 || !names[row.Name()] })
+		if len(report.Rows) > 0 {
+			return report, nil
+		}
+	}
+	what, first := "the selected kernels", selections[0].Kernel.Name
+	if !slices.ContainsFunc(selections, func(s spec.Selection) bool { return s.Kernel.Name != first }) {
+		what = first
+	}
+	return nil, &diag.Problem{Message: fmt.Sprintf("no run has profiled %s yet", what), Hint: "pawl profile " + first + " does"}
+}
