@@ -291,3 +291,26 @@ func TestHostEvidence(t *testing.T) {
 		t.Errorf("NumPy: %+v", *e.Processor)
 	}
 }
+
+// Python functions on the CPU are counted like compiled ones, with what the interpreter does for them.
+func TestCountersOfPython(t *testing.T) {
+	if os.Getenv("PAWL_PYTHON") == "" {
+		t.Skip(`no Python: PAWL_PYTHON="$(tools/python)" installs and names one with NumPy`)
+	}
+	b := realLab(t, "cold")
+	job := built(t, b, `version: 1
+kernels:
+  pages: {python: "k:run", args: [{name: x, dtype: f32, shape: [4096]}, {name: y, dtype: f32, shape: [4096], role: out}], configs: {c: {}}}
+`, map[string]string{"k.py": "import mmap\nimport numpy\n\ndef run(x, y):\n    fresh = mmap.mmap(-1, 300 * 4096)\n    fresh.madvise(15)\n    for at in range(0, 300 * 4096, 4096):\n        fresh[at] = 1\n    fresh.close()\n    y[:] = x\n"})[0]
+	c, err := b.Counters(t.Context(), job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%.3g s, %d × %d launches, %v", c.Seconds, c.Readings, c.Launches, c.Values)
+	if v, counted := c.Values["page-faults"]; counted && math.Abs(v.Value-faultedPages) > 10 {
+		t.Errorf("page faults: %+v", v)
+	}
+	if e := b.HostEvidence(job, nil, c); e.Processor.Threads != 0 {
+		t.Errorf("%+v", *e.Processor)
+	}
+}

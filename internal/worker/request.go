@@ -247,6 +247,7 @@ func (s *server) prepare(ctx context.Context, c *child, m wire.Prepare) (*wire.P
 		return nil, err
 	}
 	c.buffers, c.cores, c.threads, c.own = said.Buffers, m.Cores, m.Threads, said.Own
+	said.Own = nil // nothing of the parent's
 	return &wire.PrepareReply{Prepared: said, State: before}, nil
 }
 
