@@ -52,6 +52,9 @@ type Side struct {
 // statics are compared whatever ncu says.
 var statics = []string{"registers", "stack", "local_pct", "theoretical_pct", "occupancy_pct", "shared_static", "shared_dynamic"}
 
+// counted are compared where a kernel runs on the CPU; they vary from run to run.
+var counted = []string{"cpu_instructions", "cpu_cycles", "ipc", "cpu_branches", "branch_misses", "cache_references", "cache_misses", "llc_miss_bytes", "page_faults", "context_switches", "cores_used"}
+
 // Explain compares two versions of a kernel. Slowdown is the measured time after over before; 0: what
 // ncu timed counts.
 func (c *Catalogue) Explain(before, after Side, slowdown float64) *Cause {
@@ -77,6 +80,13 @@ func (c *Catalogue) Explain(before, after Side, slowdown float64) *Cause {
 		a, known := x[fact]
 		b, both := y[fact]
 		if known && both && a.Value != b.Value && (a.Unit != "%" || diffs(a.Value, b.Value)) {
+			cause.Static = append(cause.Static, Pair{words(fact), a.Unit, a.Value, b.Value})
+		}
+	}
+	for _, fact := range counted {
+		a, known := x[fact]
+		b, both := y[fact]
+		if least := math.Max(math.Abs(a.Value), math.Abs(b.Value)); known && both && math.Abs(a.Value-b.Value) > 0.1*least && least >= 1 {
 			cause.Static = append(cause.Static, Pair{words(fact), a.Unit, a.Value, b.Value})
 		}
 	}

@@ -70,7 +70,7 @@ func runBisect(ctx context.Context, e *env, opts *bisectOptions, patterns []stri
 	if _, saved := r.Save(made); saved != nil {
 		e.explain(saved)
 	}
-	if err := opts.output.write(made); len(err) > 0 {
+	if err := opts.output.write(made, ""); len(err) > 0 {
 		return gravest(e, nil, err...)
 	}
 	e.showBisect(patterns[0], made.Bisect)

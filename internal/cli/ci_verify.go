@@ -88,5 +88,5 @@ func runCIVerify(ctx context.Context, e *env, opts *ciVerifyOptions) error {
 	default:
 		verdict = &outcomeError{cmp.Or(code, exitUnjudged), strings.Join(got.Outcome.Reasons, "; ")}
 	}
-	return gravest(e, verdict, opts.output.write(got.Report)...)
+	return gravest(e, verdict, opts.output.write(got.Report, "")...)
 }

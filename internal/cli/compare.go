@@ -124,5 +124,5 @@ func runCompare(ctx context.Context, e *env, opts *compareOptions, files []strin
 	if printed != nil {
 		printed = fmt.Errorf("print the comparison: %w", printed)
 	}
-	return gravest(e, outcomeOf(made), append(opts.output.write(made), printed)...)
+	return gravest(e, outcomeOf(made), append(opts.output.write(made, ""), printed)...)
 }

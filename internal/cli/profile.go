@@ -182,7 +182,7 @@ func runProfileFiles(ctx context.Context, e *env, opts *profileOptions, files []
 		return err
 	}
 	opts.output.dark = opts.dark
-	if problems := opts.output.write(made); len(problems) > 0 {
+	if problems := opts.output.write(made, ""); len(problems) > 0 {
 		return problems[0]
 	}
 	return opts.output.print(e, made, "")

@@ -186,7 +186,7 @@ func (o *outputOptions) endings() []string {
 func (o *outputOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "show all doubts and details, not only the result")
-	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to this file: "+strings.Join(o.endings(), " ")+" (may be repeated)")
+	f.StringArrayVarP(&o.files, "output", "o", nil, "also write the report to this file: "+strings.Join(o.endings(), " ")+"; or to a folder, all that the run keeps: FOLDER/ (may be repeated)")
 }
 
 // named returns the files that were asked for: -o "$REPORT" asks for none where the variable is not
@@ -197,6 +197,12 @@ func (o *outputOptions) named() []string {
 
 func (o *outputOptions) check() error {
 	for _, file := range o.named() {
+		if isFolder(file) {
+			if err := os.MkdirAll(file, 0o755); err != nil {
+				return usage("-o %s: %w", file, err)
+			}
+			continue
+		}
 		if ending := report.Ending(file); !slices.Contains(o.endings(), ending) {
 			return usage("-o %s: %q is not a report format (%s)", file, ending, diag.Meant(ending, o.endings()))
 		}
@@ -206,6 +212,10 @@ func (o *outputOptions) check() error {
 	}
 	return nil
 }
+
+// isFolder reports whether all that a run has written is to be put into a folder, and not a report into
+// a file.
+func isFolder(name string) bool { return strings.HasSuffix(name, "/") }
 
 // writable refuses a file in a missing folder, before anything is measured for it.
 func writable(folder, file string) error {
@@ -233,7 +243,7 @@ func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report) error {
 	if saveErr != nil {
 		e.warn("%v", saveErr)
 	}
-	return gravest(e, outcomeOf(made), o.write(made)...)
+	return gravest(e, outcomeOf(made), o.write(made, r.Dir)...)
 }
 
 // print shows the report on stdout, for people or for programs. path is the saved report's, if it
@@ -250,12 +260,39 @@ func (o *outputOptions) print(e *env, made *result.Report, path string) error {
 	return err
 }
 
-// write writes the report to all requested files, even if one of them fails.
-func (o *outputOptions) write(made *result.Report) []error {
+// write writes the report to all requested files, even if one of them fails. kept is the folder that has
+// the profiles of the run; "": the report is not of a run of this process.
+func (o *outputOptions) write(made *result.Report, kept string) []error {
 	var problems []error
 	for _, file := range o.named() {
-		if err := o.writeFile(file, made); err != nil {
+		if isFolder(file) {
+			problems = append(problems, putAll(file, made, kept)...)
+		} else if err := o.writeFile(file, made); err != nil {
 			problems = append(problems, err)
+		}
+	}
+	return problems
+}
+
+// putAll puts the report in all forms, its pictures and the run's profiles into a folder.
+func putAll(folder string, made *result.Report, kept string) (problems []error) {
+	path := filepath.Join(folder, "report.json")
+	if err := report.WriteFile(path, made); err != nil {
+		return []error{err}
+	}
+	if _, err := savePages(path, made); err != nil {
+		problems = append(problems, err)
+	}
+	for _, name := range report.Profiles(made) {
+		if name = filepath.Base(name); kept == "" { // a report that somebody else has made names files of theirs
+			break
+		}
+		raw, err := os.ReadFile(filepath.Join(kept, name))
+		if err == nil {
+			err = disk.Write(filepath.Join(folder, name), raw)
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("-o %s: %w", folder, err))
 		}
 	}
 	return problems

@@ -101,5 +101,5 @@ func runSelftest(ctx context.Context, e *env, opts *selftestOptions, only []stri
 	if err != nil {
 		return err
 	}
-	return gravest(e, outcomeOf(made), opts.output.write(made)...)
+	return gravest(e, outcomeOf(made), opts.output.write(made, "")...)
 }

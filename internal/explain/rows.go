@@ -112,6 +112,7 @@ func (a *asking) answer(ctx context.Context, q Question) []*result.Why {
 	for _, v := range q.Versions {
 		a.look(ctx, v.Job)
 	}
+	a.peaks(now)
 	var out []*result.Why
 	for i, name := range a.functions(now.Job) {
 		var names []string
@@ -153,6 +154,16 @@ func compareSeconds(x, y *result.Why) int {
 		return 1
 	}
 	return 0
+}
+
+// peaks says what to do where a row's time and work would say how far it is from the roof, but nobody has
+// measured the machine's peaks.
+func (a *asking) peaks(v Version) {
+	seen := a.of(v.Job)
+	if in := v.Job.Instance; in.Flops+in.Bytes == 0 || v.Timing == nil || len(seen.order) > 0 || a.lab.HasPeaks(v.Job) {
+		return
+	}
+	seen.limits = append(seen.limits, result.Warning{Code: "unseen", Message: "how far it is from the roof is not known: nobody has measured this machine's peaks", Hint: "pawl calibrate --roofline"})
 }
 
 // slowdown is the measured time after over before; 0: it is not known, or of several launches.

@@ -83,6 +83,15 @@ func (l *Lab) workOf(p *Job, t *result.Timing) (*roof.Peaks, roof.Work, string, 
 	return peaks, shareOf(work, cores), cell, cores
 }
 
+// HasPeaks reports whether peaks are known of the device that a job runs on.
+func (l *Lab) HasPeaks(p *Job) bool {
+	cell := p.Cell()
+	if !p.GPU() {
+		cell = spec.CellHost
+	}
+	return l.peaksOf(cell) != nil
+}
+
 // Ceilings returns the measured peaks that a job can reach: bytes a second of the memory that holds its
 // arguments and operations a second of the units for its type, with their names. 0: not measured.
 // Several cores of a processor do not reach a multiple of one core's peaks: there is no number for them.

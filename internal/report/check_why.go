@@ -36,6 +36,20 @@ func (b *builder) why(in view.Form) {
 	b.limits(all, in)
 }
 
+// Causes returns sentences about why rows changed, where that is known, each with the numbers that moved
+// most as an aligned table: of so many rows, and so many numbers.
+func Causes(r *result.Report, rows, numbers int) (lines []string) {
+	all := where(explained(r.Rows), func(w *reason) bool { return !w.single() && w.known() })
+	for _, w := range all[:min(rows, len(all))] {
+		lines = append(lines, w.told())
+		t := w.table(numbers)
+		if len(t.Rows) > 0 {
+			lines = append(lines, strings.Split(strings.TrimRight(t.String(), "\n"), "\n")...)
+		}
+	}
+	return lines
+}
+
 // known reports whether something shows why the versions differ.
 func (w *reason) known() bool {
 	return w.Cause != nil || len(w.Moves)+len(w.Static)+len(w.Code)+len(w.Build) > 0
@@ -87,10 +101,10 @@ func causes(rows []checked) (told []view.Phrase, fold view.Fold) {
 	return told, fold
 }
 
-// numbersThatMoved is the table of a comment, as text.
-func (w *reason) numbersThatMoved() string {
+// table is the numbers that moved, as many as are wanted, for a text.
+func (w *reason) table(most int) *term.Table {
 	from := w.moves(false)
-	t := term.Table{}
+	t := &term.Table{}
 	for _, c := range from.Columns[:min(4, len(from.Columns))] {
 		align := term.Left
 		if c.Number {
@@ -98,11 +112,16 @@ func (w *reason) numbersThatMoved() string {
 		}
 		t.Columns = append(t.Columns, term.Column{Header: c.Head, Align: align})
 	}
-	for _, row := range from.Rows[:min(mostCauseLines, len(from.Rows))] {
+	for _, row := range from.Rows[:min(most, len(from.Rows))] {
 		t.Add(each(row.Cells[:len(t.Columns)], func(c view.Cell) string { return view.Harmless(view.Flat(c.Text)) })...)
 	}
+	return t
+}
+
+// numbersThatMoved is what a comment says of a cause.
+func (w *reason) numbersThatMoved() string {
 	var lines []string
-	if len(from.Rows) > 0 {
+	if t := w.table(mostCauseLines); len(t.Rows) > 0 {
 		lines = append(lines, strings.TrimRight(t.String(), "\n"))
 	}
 	lines = append(lines, w.Code...)

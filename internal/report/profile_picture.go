@@ -46,6 +46,21 @@ func Picture(r *result.Report, ending string, dark bool) ([]byte, error) {
 // Explained reports whether a report says why a kernel takes its time.
 func Explained(r *result.Report) bool { return len(explained(r.Rows)) > 0 }
 
+// Profiles returns the names of the profiles that were kept with a run.
+func Profiles(r *result.Report) (names []string) {
+	for _, w := range explained(r.Rows) {
+		if w.Profiler == nil {
+			continue
+		}
+		for _, name := range w.Profiler.Files {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // seconds is the time of the kernel, under a profiler if one has seen it.
 func (w *reason) seconds() float64 {
 	if t, known := w.Last().Get("duration"); known {

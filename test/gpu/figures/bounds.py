@@ -9,6 +9,7 @@ MATRIX_S, MATRIX_CASES = 10, 27
 TEN_S, FOURTEEN_S = 20, 20  # after the build
 TOOLS = {"memcheck", "racecheck", "synccheck", "initcheck"}
 DEMO_S, DEMO_CHAPTERS = 120, 6
+WHY_S, WHY_METRICS = 10, 100  # of one config, with the counters that pawl reads
 RIVAL_CASES = 8  # four configs in two types, for every backend
 PLAIN = {"events": 1.3, "wall": 2}  # pawl's median and a plain timing: one over the other, either way
 SLOWER = 0.2
@@ -132,9 +133,20 @@ def sanitize(s):
                 yield f'{kernel}: {r["tool"]} found {r["errors"]} errors'
 
 
+def why(s):
+    if s["code"] or s["metrics"] < WHY_METRICS:
+        yield f'it ended with {s["code"]}, and {s["metrics"]} facts are known; not seen: {"; ".join(s["missing"])}'
+    if len(s["kept"]) != 3 or not all(s["kept"].values()):
+        yield f'kept are {s["kept"]}, and not the report and two CSV files'
+    if not s["seconds"] <= WHY_S:
+        yield f'it took {s["seconds"]:.1f} s'
+
+
 def demo(s):
     if s["code"]:
         yield f'it ended with {s["code"]}: {s["said"][-1] if s["said"] else "nothing said"}'
+    if not any("slower" in line for line in s["why"]):
+        yield f'the planted slowdown is not explained: {s["why"]}'
     if s["chapters"] != DEMO_CHAPTERS:
         yield f'{s["chapters"]} chapters of {DEMO_CHAPTERS}'
     if not s["seconds"] <= DEMO_S:
@@ -200,7 +212,7 @@ def calibrate(s):
 
 
 BOUNDS = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=selftest, torch=selftest,
-              sanitize=sanitize, demo=demo, rivals=rivals, triton=framework, cupy=framework, jax=framework, pytorch=framework, calibrate=calibrate)
+              sanitize=sanitize, why=why, demo=demo, rivals=rivals, triton=framework, cupy=framework, jax=framework, pytorch=framework, calibrate=calibrate)
 
 
 def skipped(result):

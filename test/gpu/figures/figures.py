@@ -262,11 +262,26 @@ def sanitize():
     return {"seconds": time.time() - began, "kernels": {r["kernel"]: r["verification"].get("sanitizer") for r in rows_}, "stderr": done.stderr[-3000:]}
 
 
+def why():
+    """A profile of one config, after its build; what came of it, and whether the profile is kept with the run."""
+    folder = WORK + "/examples/cuda"
+    one = "softmax/" + json.loads(subprocess.run([PAWL, "bench", "softmax", "--json", "--budget", "100ms"], cwd=folder, env=ENV, capture_output=True, text=True).stdout)["rows"][0]["config"]
+    began = time.time()
+    done = subprocess.run([PAWL, "profile", one, "--json", "-o", WORK + "/profile/"], cwd=folder, env=ENV, capture_output=True, text=True)
+    took = time.time() - began
+    print(done.stderr)
+    found = json.loads(done.stdout)["rows"][0]["why"][0]
+    print(subprocess.run([PAWL, "advise", one, "-v"], cwd=folder, env=ENV, capture_output=True, text=True).stdout)
+    kept = (found.get("profiler") or {}).get("files") or []
+    return {"seconds": took, "code": done.returncode, "metrics": len(found["versions"][0]["metrics"]), "findings": [f["id"] for f in found["versions"][0]["findings"]],
+            "missing": [f"{limit['message']}" for limit in found.get("limits") or []], "kept": {name: os.path.getsize(f"{WORK}/profile/{name}") for name in kept}}
+
+
 def demo():
     began = time.time()
     done = subprocess.run([PAWL, "demo"], cwd=WORK, env=ENV, capture_output=True, text=True)
     print(done.stdout)
-    return {"seconds": time.time() - began, "code": done.returncode, "chapters": done.stdout.count("  exit code "), "said": done.stderr.strip().splitlines()[-3:]}
+    return {"seconds": time.time() - began, "code": done.returncode, "chapters": done.stdout.count("  exit code "), "why": [line.strip() for line in done.stdout.splitlines() if line.startswith("  why ")], "said": done.stderr.strip().splitlines()[-3:]}
 
 
 def calibrate():
@@ -278,7 +293,7 @@ def calibrate():
 
 
 STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=lambda: sdpa_time.dobench(WORK, bench, rows), sweep=sweep, rivals=rivals, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=launchers,
-              torch=torch, sanitize=sanitize, demo=demo, calibrate=calibrate,
+              torch=torch, sanitize=sanitize, why=why, demo=demo, calibrate=calibrate,
               **{name: lambda name=name: frameworks.measure(name, PAWL, WORK, ENV) for name in frameworks.KERNELS})
 SKIPPED = 77
 

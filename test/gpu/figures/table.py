@@ -50,6 +50,8 @@ def table(results):
     if s := load("sanitize"):
         for kernel, runs in s["kernels"].items():
             out.append((f"sanitizer, {kernel}", "; ".join(f'{r["tool"]} {"skipped: " + r["skipped"][:40] if r.get("skipped") else r.get("errors", 0)}' for r in runs or []), "0 errors"))
+    if s := load("why"):
+        out.append(("profile of one config", f'{s["seconds"]:.1f} s, {s["metrics"]} facts, first finding {(s["findings"] or ["none"])[0]}, {sum(s["kept"].values()) / 1e6:.1f} MB kept', "<= 10 s"))
     if s := load("demo"):
         out.append(("demo", f'{s["chapters"]} chapters in {s["seconds"]:.0f} s, exit code {s["code"]}', "6 as told in <= 120 s"))
     for stage in ("triton", "cupy", "jax", "pytorch"):
