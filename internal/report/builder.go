@@ -14,7 +14,7 @@ type builder struct {
 	r     *result.Report
 	forms view.Form
 	v     view.View
-	parts int // about one kernel each: names them within a page
+	parts []view.Section // about one kernel each, that a page has not got yet
 }
 
 // shows reports whether one of the forms is requested. Slow parts are made only then.

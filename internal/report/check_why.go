@@ -29,6 +29,7 @@ func (b *builder) why(in view.Form) {
 	for _, w := range shown {
 		b.differ(w, in&(view.Verbose|view.HTML))
 	}
+	b.page("why", "Why")
 	b.add(in&view.Markdown, view.Section{Title: "Why", List: true, Noun: "cause", Left: len(all) - len(shown), Lines: each(shown, func(w *reason) view.Line {
 		return view.Line{Text: w.told() + prefixed("; ", w.moved())}
 	})})

@@ -45,8 +45,10 @@ func (b *builder) profile() {
 		}
 		b.lines(view.Text, view.Quiet, one)
 	}
+	b.page("why", "Why")
 	b.add(view.Terminal, view.Section{Items: faults(r, true)})
-	b.add(view.Markdown|view.HTML, view.Section{Items: allFaults(r)})
+	b.add(view.Markdown, view.Section{Items: allFaults(r)})
+	b.add(view.HTML, view.Section{ID: "problems", Title: "Problems", Items: faults(r, false)})
 	b.limits(all, view.All)
 	b.warnings(view.All, allWarnings(r))
 	if len(r.OwnFindings) > 0 {
@@ -183,30 +185,35 @@ func (b *builder) detail(w *reason, in view.Form) {
 	})
 }
 
-// part adds a section about one kernel, of which a terminal that is not verbose has less.
+// part adds a section about one kernel, of which a terminal that is not verbose has less. A page has all of
+// them in one section, which page adds.
 func (b *builder) part(w *reason, in view.Form, first view.Section, second func(verbose bool) view.Section) {
-	b.parts++
 	for _, form := range []view.Form{view.Text, view.Verbose | view.Markdown, view.HTML} {
 		if in &= b.forms; in&form == 0 {
 			continue
 		}
-		whole, rest := first, second(form != view.Text)
-		whole.ID = "why-" + strconv.Itoa(b.parts)
-		rest.In = in & form
+		rest := second(form != view.Text)
 		if form != view.HTML {
-			b.add(in&form, whole)
+			b.add(in&form, first)
 			b.add(in&form, rest)
 			continue
 		}
-		whole.Name = ""
+		whole := first
+		whole.In, rest.In, whole.Title = view.HTML, view.HTML, ""
 		if !rest.Empty() {
 			whole.Parts = append(whole.Parts, rest)
 		}
 		if svg, err := w.page(b.r).SVG(sheet.Auto); err == nil {
 			whole.Parts = append(whole.Parts, view.Section{In: view.HTML, Picture: &view.Picture{SVG: svg, Says: w.name() + prefixed(": ", w.Sentence)}})
 		}
-		b.add(view.HTML, whole)
+		b.parts = append(b.parts, whole)
 	}
+}
+
+// page adds what parts have left for a page.
+func (b *builder) page(id, title string) {
+	b.add(view.HTML, view.Section{ID: id, Title: title, Parts: b.parts})
+	b.parts = nil
 }
 
 func bottlenecks(s *result.ExplainedSide, verbose bool) (lines []view.Line) {
@@ -412,7 +419,10 @@ func (b *builder) limits(all []*reason, in view.Form) {
 			}
 		}
 	}
-	b.add(in, view.Section{Lines: linesOf(view.Quiet, texts), List: true})
+	section := view.Section{Lines: linesOf(view.Quiet, texts), List: true}
+	b.add(in&^view.HTML, section)
+	section.ID, section.Title = "unseen", "What could not be seen"
+	b.add(in&view.HTML, section)
 }
 
 // profileRecords are the readings for programs: one for each kernel, version and metric.
