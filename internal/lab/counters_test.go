@@ -182,7 +182,9 @@ func countedWrong(t *testing.T, b *Lab, jobs []*Job, cache string) (wrong []stri
 	near("sleeps", "page-faults", 0, 1)
 	near("sleeps", "context-switches", 1.5, 1)
 	near("calm", "context-switches", 0, 1)
-	near("calm", "task-clock", got["calm"].Seconds, 2*got["calm"].Seconds)
+	if cache == "hot" { // from cold caches it has the time in which dirty lines are written back, which other work stretches
+		near("calm", "task-clock", got["calm"].Seconds, 2*got["calm"].Seconds)
+	}
 	near("sleeps", "task-clock", 0, 1e-3)
 	near("calm", "instructions", 10*16384, 10*16384)
 	if _, counted := got["calm"].Values["page-faults"]; !counted {
