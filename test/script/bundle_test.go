@@ -23,7 +23,7 @@ func bundleTree(t *testing.T) (tree string, pack func() error) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"tools/gpu-bundle": string(script), "tools/gpu-run": "#!/bin/sh\n", "bin/pawl": "pawl", "examples/saxpy/saxpy.c": "int x;\n",
+		"tools/gpu-bundle": string(script), "tools/gpu-run": "#!/bin/sh\n", "bin/pawl": "pawl", "examples/saxpy/saxpy.c": "int x;\n", "test/plants/run.sh": "#!/bin/sh\n", "test/gpu/figures/table.py": "table\n",
 		"go": "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n: >\"$2\"\n",
 	} {
 		path := filepath.Join(tree, name)
@@ -62,7 +62,7 @@ func TestBundleUnpacks(t *testing.T) {
 	if out, err := unpack(); err != nil || !strings.HasPrefix(out, "unpacked pawl ") {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for name, want := range map[string]string{"pawl": "pawl", "examples/saxpy/saxpy.c": "int x;\n", "run": "#!/bin/sh\n"} {
+	for name, want := range map[string]string{"pawl": "pawl", "examples/saxpy/saxpy.c": "int x;\n", "run": "#!/bin/sh\n", "plants/run.sh": "#!/bin/sh\n", "figures/table.py": "table\n"} {
 		if got, err := os.ReadFile(filepath.Join(tree, "out", name)); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
