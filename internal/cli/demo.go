@@ -73,8 +73,10 @@ func (t *tale) tell(story *demo.Story, dir string) error {
 			return err
 		}
 		last = filepath.Join(dir, ".pawl", "runs", made.ID)
-		for _, line := range report.Causes(made, 1, 4) {
-			t.say("  %s", line)
+		if c.Want == result.Regression {
+			for _, line := range report.Causes(made, 1, 2) {
+				t.say("  %s", line)
+			}
 		}
 		t.say("  exit code %d, %s", code, report.Result(made))
 		switch got := verdictOf(made, story.Kernel); got {

@@ -29,6 +29,13 @@ func chapterReport(c *demo.Chapter, kernel string, verdict result.Verdict) *resu
 		row.Sides = []*result.Side{side(result.Base), side(result.Best)}
 		row.Reasons = []result.Reason{result.Bistable, result.SlowTail}
 	}
+	if verdict == result.Regression {
+		why := &result.Why{Kernel: kernel, Sentence: "it is slower: more bytes go through DRAM than the work needs (bytes moved per byte declared 1 → 1.3×)", Versions: make([]result.ExplainedSide, 2), Repeats: [2]int{3, 3}}
+		for range 9 {
+			why.Moves = append(why.Moves, result.Move{Words: "requests for instructions beyond the SM", Unit: "inst", Before: 123456789, After: 223456789, Limit: true})
+		}
+		row.Why = []*result.Why{why}
+	}
 	r := &result.Report{Kind: result.KindCheck, ID: "20261110T142233Z-7f3a9c2b1d04", Rows: []*result.Row{row, other}, Method: result.Method{HalfWidth: 0.005}}
 	r.Warnings = []result.Warning{{Message: "the machine was not quiet"}, {Message: "and more"}}
 	return r
@@ -73,6 +80,9 @@ func TestDemoIsShort(t *testing.T) {
 			want := "a harmless change passes, a comment is not measured, a different launch is measured, a hidden slowdown fails, an improvement moves the baseline."
 			if busy {
 				want = "the first run stores a baseline, a comment is not measured, an improvement moves the baseline; not decided, because the machine was busy: change 2, 4, 5."
+			}
+			if cause := "why gemm/square is slower: more bytes go through DRAM"; strings.Contains(flat, cause) == busy {
+				t.Errorf("the cause of the slowdown:\n%s", text)
 			}
 			if !strings.Contains(flat, want) || strings.Contains(text, "not quiet") {
 				t.Errorf("does not end with what was shown, or says more:\n%s", text)

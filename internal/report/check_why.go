@@ -44,6 +44,9 @@ func Causes(r *result.Report, rows, numbers int) (lines []string) {
 	for _, w := range all[:min(rows, len(all))] {
 		lines = append(lines, w.told())
 		t := w.table(numbers)
+		for i := range t.Columns {
+			t.Columns[i].Header = "" // before, after and the change are known as such
+		}
 		if len(t.Rows) > 0 {
 			lines = append(lines, strings.Split(strings.TrimRight(t.String(), "\n"), "\n")...)
 		}

@@ -130,13 +130,19 @@ func (t *text) paint(tone view.Tone) func(string) string {
 	return func(text string) string { return text }
 }
 
-// rows writes the table of a section, without what rows were measured against besides.
+// rows writes the table of a section, without what rows were measured against besides, and without sentences.
 func (t *text) rows(s view.Section) {
 	if !s.Shown(t.form) || s.Table == nil {
 		return
 	}
 	made := *s.Table
 	made.Rows = slices.DeleteFunc(slices.Clone(made.Rows), func(row view.Row) bool { return row.Sub })
+	if at := slices.IndexFunc(made.Columns, func(c view.Column) bool { return c.Words }); at >= 0 {
+		made.Columns = slices.Delete(slices.Clone(made.Columns), at, at+1)
+		for i, row := range made.Rows {
+			made.Rows[i].Cells = slices.Delete(slices.Clone(row.Cells), at, at+1)
+		}
+	}
 	t.table(&made)
 }
 
