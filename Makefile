@@ -111,7 +111,7 @@ unit: ## the tests beside the code, with the race detector where there are gorou
 PARALLEL = $(shell n=$${GOMAXPROCS:-$$(nproc)}; [ $$n -lt 4 ] && echo $$n || echo 4)
 
 script: build ## scripts that drive the shipped binary
-	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 5m -parallel $(PARALLEL) ./test/script/...)
+	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 10m -parallel $(PARALLEL) ./test/script/...)
 
 system: build ## faults, sandbox and workers of the shipped binary
 	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -p 1 -timeout 25m -parallel $(PARALLEL) ./test/system/... ./test/conformance/... ./test/soak/... && \
