@@ -62,6 +62,7 @@ type search struct {
 	commits []git.Commit    // after the good one, the oldest first; the last is the bad one
 	codes   map[string]pace // by the identity of the code
 	effect  float64         // of the bad commit against the good one
+	last    bool            // the next comparison is that of the commit that was found
 }
 
 // begin finds the commits, and how much slower the last of them is.
@@ -100,6 +101,7 @@ func (s *search) begin(ctx context.Context) error {
 // search halves the range until one commit, or commits that cannot be told apart, are left.
 func (s *search) search(ctx context.Context) (*result.Report, error) {
 	last := len(s.commits) - 1
+	s.last = last == 0
 	whole, row, err := s.compare(ctx, s.commits[last].SHA, s.found.Good, false)
 	if err == nil && whole == nil {
 		err = fmt.Errorf("commit %s: %w", git.Short(s.found.Bad), row.Fault)
@@ -149,6 +151,7 @@ func (s *search) search(ctx context.Context) (*result.Report, error) {
 	if fastest >= 0 {
 		parent = s.commits[fastest].SHA
 	}
+	s.last = true
 	made, row, err := s.compare(ctx, s.found.Suspects[0].SHA, parent, false)
 	if err != nil {
 		return nil, err
@@ -222,6 +225,9 @@ func (s *search) compare(ctx context.Context, sha, against string, planned bool)
 	}
 	opts := s.Check
 	opts.Base, opts.PlanOnly, opts.Update = against, planned, false
+	if !s.last {
+		opts.Explain = nil
+	}
 	made, err := check.Run(ctx, part, opts)
 	s.run.Include(made)
 	if err != nil {

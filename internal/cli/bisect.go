@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/bisect"
+	"pawl/internal/report"
 	"pawl/internal/result"
 	"pawl/internal/term"
 	"pawl/internal/unit"
@@ -73,7 +74,7 @@ func runBisect(ctx context.Context, e *env, opts *bisectOptions, patterns []stri
 	if err := opts.output.write(made, ""); len(err) > 0 {
 		return gravest(e, nil, err...)
 	}
-	e.showBisect(patterns[0], made.Bisect)
+	e.showBisect(patterns[0], made)
 	switch found := made.Bisect; {
 	case len(found.Suspects) == 0:
 		return &outcomeError{exitFailed, fmt.Sprintf("%.7s is not slower than %.7s", found.Bad, found.Good)}
@@ -103,7 +104,8 @@ func intervalOf(c *result.Change) string {
 }
 
 // showBisect prints the steps of a search and what it came to.
-func (e *env) showBisect(name string, found *result.Bisect) {
+func (e *env) showBisect(name string, made *result.Report) {
+	found := made.Bisect
 	fmt.Fprintf(e.stdout, "pawl bisect %s · from %.7s to %.7s · changes against %.7s\n\n", name, found.Good, found.Bad, found.Good)
 	table := term.Table{Indent: 2, Width: term.Width(e.stdout), Columns: []term.Column{{}, {}, {Align: term.Right}, {Rank: 1}, {Words: true}}}
 	for _, step := range found.Steps {
@@ -115,5 +117,8 @@ func (e *env) showBisect(name string, found *result.Bisect) {
 	}
 	if found.Own != nil {
 		fmt.Fprintf(e.stdout, "made it slower: %s %s against the commit before it\n", unit.Percent(found.Own.Median), intervalOf(found.Own))
+	}
+	for _, line := range report.Causes(made, 1, 4) {
+		fmt.Fprintln(e.stdout, line)
 	}
 }

@@ -110,6 +110,9 @@ func (a *asking) read(group []*lab.Job, made *lab.Profiled, opts lab.Profiling) 
 
 // keep saves what the profiler wrote with the run, as far as it is not too much, and returns the names.
 func (a *asking) keep(group []*lab.Job, made *lab.Profiled) (names []string) {
+	if a.run.Dir == "" {
+		return nil
+	}
 	stem := fmt.Sprintf("profile-%d", a.kept)
 	a.kept++
 	for _, one := range []struct {
