@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/ianlancetaylor/demangle"
@@ -263,12 +262,10 @@ func (a *asking) roofline(v Version, s advice.Side) *result.Roofline {
 	if s.Seconds <= 0 || s.Flops <= 0 || s.Bytes <= 0 || memory <= 0 || compute <= 0 {
 		return nil
 	}
-	r := &result.Roofline{
+	return rooflineOf(&profile.Roofline{
 		Intensity: s.Flops / s.Bytes, Rate: s.Flops / s.Seconds, Bandwidth: memory, Peak: compute,
 		Pipe: fmt.Sprintf("%s, %s", names[1], names[0]), Measured: true, Declared: true,
-	}
-	r.Percent = 100 * r.Rate / math.Min(r.Peak, r.Intensity*r.Bandwidth)
-	return r
+	})
 }
 
 func (a *asking) catalogue() *advice.Catalogue {
