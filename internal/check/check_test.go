@@ -593,6 +593,26 @@ func TestMostChangedAreExplained(t *testing.T) {
 	mustWarn(t, report.Warnings, "explained", "1 row is not explained: a check looks at the 1 that changed most")
 }
 
+// A check has its verdict when there is no time left to explain it, and says so.
+func TestExplainingIsBounded(t *testing.T) {
+	p := newProject(t)
+	p.spec("configs: {c: {N: 64}}\n", entry("k"))
+	p.kernel("k", 500)
+	p.commit("base")
+	p.kernel("k", 600)
+	p.commit("change")
+	report := p.check(func(o *Options) { o.Explain = &explain.Settings{Budget: time.Nanosecond} })
+	row := rowOf(t, report, "k/c")
+	mustBe(t, row, result.Regression)
+	if row.Why != nil || report.Interrupted || report.Outcome.Result != result.Failed {
+		t.Errorf("%+v, %+v", row.Why, report.Outcome)
+	}
+	mustWarn(t, report.Warnings, "explained", "1 row is not explained: a check spends 1.00 ns on that")
+	if most := Default().Explain; most.Budget <= 0 || most.Budget > 10*time.Minute || most.Most <= 0 {
+		t.Errorf("%+v", most)
+	}
+}
+
 // The workers of a pool share the rows, which stay in the order of the plan.
 func TestPoolSharesTheRows(t *testing.T) {
 	p := newProject(t)
