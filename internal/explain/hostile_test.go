@@ -1,9 +1,11 @@
 package explain
 
 import (
+	"cmp"
 	"encoding/csv"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,6 +68,33 @@ func TestForgedCounters(t *testing.T) {
 			}
 			text(t, a, true)
 		}
+	}
+}
+
+// The folder that pawl is called in may be a stranger's checkout: no Python file of it is run.
+func TestImportRunsNoFileOfTheFolder(t *testing.T) {
+	python, err := exec.Command(cmp.Or(os.Getenv("PAWL_PYTHON"), "python3"), "-c", "import sys; print(sys.executable)").Output() // the command may be a script
+	if err != nil {
+		t.Skip("no Python")
+	}
+	folder := t.TempDir()
+	t.Chdir(folder)
+	t.Setenv("PAWL_NCU", filepath.Join(folder, "none"))
+	t.Setenv("PAWL_PYTHON", strings.TrimSpace(string(python)))
+	mark := filepath.Join(folder, "mark")
+	for name, text := range map[string]string{"csv.py": "open('" + mark + "', 'w')", "ncu_report.py": "open('" + mark + "', 'w')", "k.ncu-rep": "NVR\x00"} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := File(t.Context(), "k.ncu-rep", Options{}); err == nil || strings.Contains(err.Error(), "no such file") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a file of the folder was run")
+	}
+	if program, file, err := placed("bin/python", "k.csv"); err != nil || program != filepath.Join(folder, "bin/python") || file != filepath.Join(folder, "k.csv") {
+		t.Errorf("%s %s %v", program, file, err)
 	}
 }
 
