@@ -155,3 +155,99 @@ func TestSlowdown(t *testing.T) {
 		}
 	}
 }
+
+// answered asks about one job of which nothing but what was seen is known.
+func answered(t *testing.T, a *asking, job *lab.Job, seconds float64) []*result.Why {
+	t.Helper()
+	a.lab = lab.New(a.run, &result.Report{}, lab.Options{})
+	t.Cleanup(a.lab.Close)
+	a.of(job).looked = true
+	return a.answer(t.Context(), Question{[]Version{{Job: job, Timing: &result.Timing{Stats: result.Stats{Median: seconds, Count: 1}}}}})
+}
+
+// There is a reason for every function, the longest first, and each has what could not be seen.
+func TestAnswerOfSeveralFunctions(t *testing.T) {
+	a := askingIn(t)
+	job := jobOf("k", "x", "y", "x")
+	job.Instance.Bytes = 1e9
+	a.of(job).limits = []result.Warning{{Code: "unseen", Message: "something"}}
+	whys := answered(t, a, job, 1e-3)
+	if len(whys) != 2 || whys[0].Kernel != "x" || whys[1].Kernel != "y" {
+		t.Fatalf("%+v", whys)
+	}
+	for _, w := range whys {
+		if _, known := w.Last().Get("seconds"); known {
+			t.Errorf("%s has the time of all", w.Kernel)
+		}
+		if len(w.Limits) != 2 || w.Limits[0].Message != "something" || w.Limits[1].Hint != "pawl calibrate --roofline" {
+			t.Errorf("%s: %+v", w.Kernel, w.Limits)
+		}
+	}
+	a = askingIn(t)
+	seen := a.of(job)
+	for i, name := range []string{"x", "y"} {
+		seen.order = append(seen.order, name)
+		seen.launches[name] = []*profile.Profile{{Kernel: name, Metrics: map[profile.Metric]profile.Value{profile.Duration: {Number: float64(1 + i), Unit: "s"}}}}
+	}
+	seen.profiler = &result.Profiler{Tool: "ncu 1"}
+	whys = answered(t, a, job, 1e-3)
+	if len(whys) != 2 || whys[0].Kernel != "y" || whys[1].Kernel != "x" || whys[0].Last().Repeats != 1 || whys[0].Profiler != seen.profiler || len(whys[0].Limits) != 0 {
+		t.Fatalf("%+v", whys)
+	}
+}
+
+// The time and the declared work of a row are those of its only function.
+func TestAnswerOfOneFunction(t *testing.T) {
+	a := askingIn(t)
+	job := jobOf("k", "x")
+	job.Instance.Bytes = 1e9
+	job.Variant.Kernel.Oracle = &spec.Oracle{Builtin: "attention"}
+	side := answered(t, a, job, 1e-3)[0].Last()
+	for fact, want := range map[string]float64{"seconds": 1e-3, "work_bytes": 1e9, "matmul": 1} {
+		if got, known := side.Get(fact); !known || got != want {
+			t.Errorf("%s: %g, want %g", fact, got, want)
+		}
+	}
+	job = jobOf("k", "x") // without declared work no peaks are missed
+	job.Variant.Kernel.Oracle = &spec.Oracle{Builtin: "sum"}
+	why := answered(t, askingIn(t), job, 1e-3)[0]
+	if len(why.Limits) != 0 {
+		t.Errorf("%+v", why.Limits)
+	}
+	if product, known := why.Last().Get("matmul"); !known || product != 0 {
+		t.Errorf("matmul %g", product)
+	}
+}
+
+// Events that are not counted for one reason have one line, with what helps.
+func TestUncounted(t *testing.T) {
+	s := &seen{counters: &lab.Counters{Absent: []result.Uncounted{
+		{Name: "cycles", Why: "no PMU", Hint: "bare metal"}, {Name: "cpu-migrations", Why: "not permitted"}, {Name: "branches", Why: "no PMU", Hint: "bare metal"},
+	}}}
+	s.uncounted()
+	if len(s.limits) != 2 || s.limits[0].Message != "not counted: cycles, branches: no PMU" || s.limits[0].Hint != "bare metal" || s.limits[1].Hint != "" {
+		t.Errorf("%+v", s.limits)
+	}
+}
+
+func TestCCOf(t *testing.T) {
+	for arch, want := range map[string]int{"sm_90": 90, "sm_90a": 90, "sm_103f": 103, "sm_121": 121, "": 0, "gfx90": 0} {
+		if got := ccOf(arch); got != want {
+			t.Errorf("%s: %d, want %d", arch, got, want)
+		}
+	}
+}
+
+// Caches are before a profiled launch as they were before a timed one.
+func TestCaches(t *testing.T) {
+	for cache, want := range map[string]string{"cold": "all", "hot": "none"} {
+		a := askingIn(t)
+		report := &result.Report{}
+		report.Method.Cache = cache
+		a.lab = lab.New(a.run, report, lab.Options{})
+		defer a.lab.Close()
+		if got := a.caches(); got != want {
+			t.Errorf("%s: %s, want %s", cache, got, want)
+		}
+	}
+}
