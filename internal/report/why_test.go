@@ -129,3 +129,59 @@ func TestAdvise(t *testing.T) {
 		t.Error(said(false))
 	}
 }
+
+// Numbers of a single launch have no noise to be compared with.
+func TestLaunchesWithoutRepeats(t *testing.T) {
+	slower, _, r := explainedCheck()
+	for _, test := range []struct {
+		repeats [2]int
+		want    bool
+	}{{[2]int{3, 3}, false}, {[2]int{1, 3}, true}, {[2]int{3, 1}, true}} {
+		slower.Repeats = test.repeats
+		if got := strings.Contains(shownText(t, r, true), "not repeated"); got != test.want {
+			t.Errorf("%v: %v", test.repeats, got)
+		}
+	}
+}
+
+// A picture has the samples of a row's versions, unless they are of several functions together.
+func TestSamplesOfAPicture(t *testing.T) {
+	_, _, r := explainedCheck()
+	w := explained(r.Rows)[0]
+	before, after := w.row.Sides[0].Row.Timing.Samples.Kept(), w.row.Timing.Samples.Kept()
+	got := w.samples()
+	if len(got) != 2 || !slices.Equal(got[0], before) || !slices.Equal(got[1], after) {
+		t.Fatalf("%d lists", len(got))
+	}
+	w.own = true
+	if got := w.samples(); got != nil {
+		t.Errorf("%d lists of several functions", len(got))
+	}
+	w.own, w.Versions = false, w.Versions[1:]
+	if got := w.samples(); len(got) != 1 || !slices.Equal(got[0], after) {
+		t.Errorf("%d lists of one version", len(got))
+	}
+}
+
+// Without a profiler a table has how far kernels are from the roof.
+func TestOverviewOfTheRoof(t *testing.T) {
+	r := &result.Report{Schema: result.Schema, Kind: result.KindProfile}
+	for _, name := range []string{"a", "b"} {
+		r.Rows = append(r.Rows, &result.Row{Kernel: name, Config: "c", Why: []*result.Why{{Kernel: name, Versions: []result.ExplainedSide{{
+			Label: name, Metrics: map[string]result.Fact{"seconds": {Value: 1e-3, Unit: "s"}, "roof_pct": {Value: 43, Unit: "%"}},
+		}}}}})
+	}
+	heads := func() (heads []string) {
+		for _, c := range overview(explained(r.Rows)).Columns {
+			heads = append(heads, c.Head)
+		}
+		return heads
+	}
+	if !slices.Contains(heads(), "of roof") {
+		t.Errorf("%s", heads())
+	}
+	r.Rows[1].Why[0].Versions[0].Repeats = 1
+	if slices.Contains(heads(), "of roof") {
+		t.Errorf("%s, with a profile that has a better number", heads())
+	}
+}
