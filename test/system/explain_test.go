@@ -171,3 +171,14 @@ func TestProfileOfKernels(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A kernel that cannot be measured is not explained, and keeps nobody else from it.
+func TestProfileBesideABrokenKernel(t *testing.T) {
+	p := explained(t, nsighttest.Works)
+	p.write("pawl.yaml", "version: 1\nkernels:\n"+cudaKernel("broken", "not_there")+cudaKernel("k", "scale")+"configs: {c: {N: 4096}}\n")
+	got := p.run("profile", "--json")
+	report := p.decode(got)
+	if broken, k := rowOf(t, report, "broken"), rowOf(t, report, "k"); broken.Fault == nil || broken.Why != nil || k.Fault != nil || len(k.Why) != 1 || k.Why[0].Profiler == nil {
+		t.Errorf("exit %d: %+v, %+v", got.code, broken.Why, k.Why)
+	}
+}
