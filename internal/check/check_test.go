@@ -576,21 +576,45 @@ func TestExplained(t *testing.T) {
 	}
 }
 
-// Only so many rows are explained, those that changed most, and the report says so.
+// Only so many rows are explained, those that became slower first, then those that changed most, and the report says so.
 func TestMostChangedAreExplained(t *testing.T) {
 	p := newProject(t)
-	p.spec("configs: {c: {N: 64}}\n", entry("k"), entry("l"))
+	p.spec("configs: {c: {N: 64}}\n", entry("k"), entry("l"), entry("m"))
 	p.kernel("k", 500)
 	p.kernel("l", 500)
-	p.commit("two kernels")
+	p.kernel("m", 500)
+	p.commit("three kernels")
 	p.kernel("k", 600)
 	p.kernel("l", 700)
+	p.kernel("m", 200)
 	p.commit("change")
 	report := p.check(func(o *Options) { o.Explain = &explain.Settings{Most: 1} })
-	if k, l := rowOf(t, report, "k/c"), rowOf(t, report, "l/c"); k.Why != nil || l.Why == nil {
-		t.Errorf("explained: k %v, l %v", k.Why != nil, l.Why != nil)
+	k, l, m := rowOf(t, report, "k/c"), rowOf(t, report, "l/c"), rowOf(t, report, "m/c")
+	mustBe(t, m, result.Improvement)
+	if k.Why != nil || l.Why == nil || m.Why != nil {
+		t.Errorf("explained: k %v, l %v, m %v", k.Why != nil, l.Why != nil, m.Why != nil)
 	}
-	mustWarn(t, report.Warnings, "explained", "1 row is not explained: a check looks at the 1 that changed most")
+	mustWarn(t, report.Warnings, "explained", "2 rows are not explained: a check looks at the 1 that changed most")
+}
+
+// A check has its verdict when there is no time left to explain it, and says so.
+func TestExplainingIsBounded(t *testing.T) {
+	p := newProject(t)
+	p.spec("configs: {c: {N: 64}}\n", entry("k"))
+	p.kernel("k", 500)
+	p.commit("base")
+	p.kernel("k", 600)
+	p.commit("change")
+	report := p.check(func(o *Options) { o.Explain = &explain.Settings{Budget: time.Nanosecond} })
+	row := rowOf(t, report, "k/c")
+	mustBe(t, row, result.Regression)
+	if row.Why != nil || report.Interrupted || report.Outcome.Result != result.Failed {
+		t.Errorf("%+v, %+v", row.Why, report.Outcome)
+	}
+	mustWarn(t, report.Warnings, "explained", "1 row is not explained: a check spends 1.00 ns on that")
+	if most := Default().Explain; most.Budget <= 0 || most.Budget > 10*time.Minute || most.Most <= 0 {
+		t.Errorf("%+v", most)
+	}
 }
 
 // The workers of a pool share the rows, which stay in the order of the plan.

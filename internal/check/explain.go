@@ -101,10 +101,17 @@ func (c *check) why(ctx context.Context, rows []*explained) {
 	}
 	settings := *c.Explain
 	settings.Stranger = c.Fork
+	late, most := 0, settings.Most
 	for i, why := range explain.Rows(ctx, c.lab, c.run, settings, questions) {
-		asked[i].why = why
+		if asked[i].why = why; why == nil && (most <= 0 || i < most) {
+			late++
+		}
 	}
-	if most := settings.Most; most > 0 && most < len(asked) {
+	if late > 0 && ctx.Err() == nil {
+		c.warn("explained", "pawl profile looks at a kernel for as long as that takes",
+			"%s not explained: a check spends %s on that", unit.Plural(late, "row is", "rows are"), unit.Duration(settings.Budget.Seconds()))
+	}
+	if most > 0 && most < len(asked) {
 		c.warn("explained", "pawl profile "+asked[most].candidate.Name()+" looks at one of them",
 			"%s not explained: a check looks at the %d that changed most", unit.Plural(len(asked)-most, "row is", "rows are"), most)
 	}

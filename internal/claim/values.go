@@ -157,12 +157,14 @@ func disarmValue(v reflect.Value) {
 		}
 	case reflect.Map:
 		for _, key := range v.MapKeys() {
-			if value := v.MapIndex(key); value.Kind() == reflect.String {
-				name := reflect.ValueOf(harmless(key.String())).Convert(key.Type())
-				text := reflect.ValueOf(harmless(value.String())).Convert(value.Type())
+			value := reflect.New(v.Type().Elem()).Elem() // what lies in a map cannot be changed in its place
+			value.Set(v.MapIndex(key))
+			disarmValue(value)
+			if key.Kind() == reflect.String {
 				v.SetMapIndex(key, reflect.Value{})
-				v.SetMapIndex(name, text)
+				key = reflect.ValueOf(harmless(key.String())).Convert(key.Type())
 			}
+			v.SetMapIndex(key, value)
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {

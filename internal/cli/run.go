@@ -276,6 +276,7 @@ func (o *outputOptions) write(made *result.Report, kept string) []error {
 
 // putAll puts the report in all forms, its pictures and the run's profiles into a folder.
 func putAll(folder string, made *result.Report, kept string) (problems []error) {
+	clearOf(folder)
 	path := filepath.Join(folder, "report.json")
 	if err := report.WriteFile(path, made); err != nil {
 		return []error{err}
@@ -296,6 +297,19 @@ func putAll(folder string, made *result.Report, kept string) (problems []error) 
 		}
 	}
 	return problems
+}
+
+// clearOf removes the pictures and profiles of an earlier run from a folder, where they would be taken for
+// those of this one.
+func clearOf(folder string) {
+	entries, _ := os.ReadDir(folder)
+	for _, entry := range entries {
+		for _, pattern := range []string{"why.svg", "why.png", "profile-[0-9]*.csv", "profile-[0-9]*.ncu-rep"} {
+			if is, _ := filepath.Match(pattern, entry.Name()); is {
+				_ = os.Remove(filepath.Join(folder, entry.Name()))
+			}
+		}
+	}
 }
 
 func (o *outputOptions) writeFile(file string, made *result.Report) error {

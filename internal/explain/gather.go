@@ -50,7 +50,7 @@ func (a *asking) profile(ctx context.Context, questions []Question) {
 		}
 		for _, job := range group {
 			if err != nil {
-				a.of(job).lacks("not profiled", err)
+				a.of(job).lacks(ctx, "not profiled", err)
 			}
 			if len(made.Unknown) > 0 {
 				a.of(job).limits = append(a.of(job).limits, result.Warning{Code: "unseen", Message: "this ncu does not know " + strings.Join(made.Unknown, ", ")})
@@ -128,7 +128,7 @@ func (a *asking) keep(group []*lab.Job, made *lab.Profiled) (names []string) {
 		}
 		if err != nil {
 			for _, job := range group {
-				a.of(job).lacks(stem+one.ending+" is not kept", err)
+				a.of(job).lacks(context.Background(), stem+one.ending+" is not kept", err)
 			}
 			continue
 		}
@@ -157,12 +157,15 @@ func (s *seen) uncounted() {
 // look gathers what is known of a job without a profiler, once.
 func (a *asking) look(ctx context.Context, job *lab.Job) {
 	seen := a.of(job)
+	if seen.looked {
+		return
+	}
+	seen.looked = true
 	switch {
-	case seen.looked:
 	case job.Cell() == spec.CellCUDA:
 		static, err := a.lab.Static(ctx, job)
 		if err != nil {
-			seen.lacks("the compiled code was not read", err)
+			seen.lacks(ctx, "the compiled code was not read", err)
 			return
 		}
 		seen.static = static
@@ -172,11 +175,10 @@ func (a *asking) look(ctx context.Context, job *lab.Job) {
 	case !job.GPU():
 		counted, err := a.lab.Counters(ctx, job)
 		if err != nil {
-			seen.lacks("the processor's events were not counted", err)
+			seen.lacks(ctx, "the processor's events were not counted", err)
 			return
 		}
 		seen.counters = counted
 		seen.uncounted()
 	}
-	seen.looked = true
 }

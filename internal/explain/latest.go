@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,18 +29,23 @@ func Latest(project *spec.Spec, selections []spec.Selection) (*result.Report, er
 			names[s.Kernel.Name+"/"+c.Name] = true
 		}
 	}
+	var unread error // of a newer pawl, or damaged: older runs may have the answer
 	for _, one := range past[:min(mostLooked, len(past))] {
 		report, err := one.Report()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it has not ended
 		}
 		if err != nil {
-			return nil, err
+			unread = cmp.Or(unread, err)
+			continue
 		}
 		report.Rows = slices.DeleteFunc(report.Rows, func(row *result.Row) bool { return len(row.Why) == 0 || !names[row.Name()] })
 		if len(report.Rows) > 0 {
 			return report, nil
 		}
+	}
+	if unread != nil {
+		return nil, unread
 	}
 	what, first := "the selected kernels", selections[0].Kernel.Name
 	if !slices.ContainsFunc(selections, func(s spec.Selection) bool { return s.Kernel.Name != first }) {

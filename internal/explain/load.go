@@ -39,8 +39,13 @@ func load(ctx context.Context, file string) ([]byte, error) {
 		}
 		return out, nil
 	}
-	python := cmp.Or(os.Getenv("PAWL_PYTHON"), "python3")
-	out, said := output(exec.CommandContext(ctx, python, "-c", reader, file))
+	python, file, err := placed(cmp.Or(os.Getenv("PAWL_PYTHON"), "python3"), file)
+	if err != nil {
+		return nil, err
+	}
+	command := exec.CommandContext(ctx, python, "-c", reader, file)
+	command.Dir = "/" // Python imports what lies in its folder: in that of the caller, a stranger's files may lie
+	out, said := output(command)
 	switch {
 	case said == "":
 		return out, nil
@@ -51,6 +56,22 @@ func load(ctx context.Context, file string) ([]byte, error) {
 		Pos: diag.Pos{File: file}, Message: "this is a report of Nsight Compute, and there is no ncu here to read it",
 		Hint: "put ncu on PATH or name it in PAWL_NCU, or pip install ncu-report; or where it was made: ncu --import " + filepath.Base(file) + " --csv --page raw --print-units base > k.csv",
 	}
+}
+
+// placed returns a program and a file by names that hold in every folder.
+func placed(program, file string) (absProgram, absFile string, err error) {
+	if found, err := exec.LookPath(program); err == nil { // where there is none, starting it says so
+		program = found
+	}
+	if strings.ContainsRune(program, filepath.Separator) {
+		if program, err = filepath.Abs(program); err != nil {
+			return "", "", fmt.Errorf("find %s: %w", program, err)
+		}
+	}
+	if file, err = filepath.Abs(file); err != nil {
+		return "", "", fmt.Errorf("find %s: %w", file, err)
+	}
+	return program, file, nil
 }
 
 // output runs a program and returns what it wrote, or why it failed.

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -21,7 +22,9 @@ func explained(version, label string, p *profile.Profile, facts advice.Facts, sa
 		out.Device, out.CC, out.Grid, out.Block, out.Place, out.Repeats, out.Limiter = p.Device, p.CC, p.Grid, p.Block, p.Place, p.Repeats, p.Limiter
 		out.Roof = rooflineOf(p.Roof)
 		for _, s := range p.Stalls {
-			out.Waits = append(out.Waits, result.Wait{Reason: s.Reason, Share: s.Share})
+			if finite(s.Share) {
+				out.Waits = append(out.Waits, result.Wait{Reason: s.Reason, Share: s.Share})
+			}
 		}
 	}
 	out.Findings = []result.Bottleneck{}
@@ -41,12 +44,18 @@ func explained(version, label string, p *profile.Profile, facts advice.Facts, sa
 }
 
 func rooflineOf(r *profile.Roofline) *result.Roofline {
-	if r == nil {
+	if r == nil || !finite(r.Intensity, r.Rate, r.Bandwidth, r.Peak, r.Percent()) {
 		return nil
 	}
 	return &result.Roofline{
 		Intensity: r.Intensity, Rate: r.Rate, Bandwidth: r.Bandwidth, Peak: r.Peak, Pipe: r.Pipe, Percent: r.Percent(), Measured: r.Measured, Declared: r.Declared,
 	}
+}
+
+// finite reports whether all of these are numbers that a report can have. The code that is profiled may
+// write the profile, too: counters so large that sums of them overflow must not cost a run its report.
+func finite(values ...float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
 func bottleneck(f *advice.Finding) *result.Bottleneck {
@@ -76,8 +85,13 @@ func differ(kernel string, cause *advice.Cause) *result.Why {
 		w.Static = append(w.Static, result.Move{Words: p.Name, Unit: p.Unit, Before: p.Before, After: p.After})
 	}
 	if d := cause.Diff; d != nil {
-		w.Slowdown, w.Repeats = d.Slowdown, d.Repeats
+		if w.Repeats = d.Repeats; finite(d.Slowdown) {
+			w.Slowdown = d.Slowdown
+		}
 		for _, m := range d.Moves {
+			if !finite(m.Before, m.After, m.Noise) {
+				continue
+			}
 			w.Moves = append(w.Moves, result.Move{
 				Metric: string(m.Metric), Words: m.Words, Unit: m.Unit, Before: m.Before, After: m.After, Noise: m.Noise, Limit: m.Limit,
 			})

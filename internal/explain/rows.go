@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"time"
 
 	"github.com/ianlancetaylor/demangle"
 
@@ -20,15 +20,19 @@ import (
 // Settings say how far a run goes to explain its rows. The zero value profiles with the counters that
 // pawl reads, from cold caches, with the clock as it is.
 type Settings struct {
-	Static    bool   // run no profiler
-	Full      bool   // all counters of ncu, and not just those that pawl reads
-	Clock     string // none, base, boost; "": none
-	Replay    string // kernel, application; "": kernel
-	Repeats   int    // launches to profile; 0: one, or three where two versions are compared
-	Stranger  bool   // the code is a stranger's
-	Most      int    // questions to answer; 0: all
+	Static    bool          // run no profiler
+	Full      bool          // all counters of ncu, and not just those that pawl reads
+	Clock     string        // none, base, boost; "": none
+	Replay    string        // kernel, application; "": kernel
+	Repeats   int           // launches to profile; 0: one, or three where two versions are compared
+	Stranger  bool          // the code is a stranger's
+	Most      int           // questions to answer; 0: all
+	Budget    time.Duration // for all questions; a profiler gets half of it; 0: no limit
 	Catalogue *advice.Catalogue
 }
+
+// errNoTime says why something is not known when the budget is spent.
+var errNoTime = errors.New("there was no time left for it")
 
 // By returns the settings with the catalogue of a project: pawl's own and the project's findings.
 func (s Settings) By(project *spec.Spec) (*Settings, error) {
@@ -50,14 +54,23 @@ type Question struct{ Versions []Version }
 
 // Rows answers questions about the kernels of a run, one list of reasons for each: a reason for every
 // function that is launched. What could not be seen is said in the reasons. Profiles are kept with the
-// run. The answers to questions that are not looked at are nil.
+// run. The answers to questions that are not looked at are nil: those beyond the most, and those that no
+// time is left for.
 func Rows(ctx context.Context, l *lab.Lab, r *run.Run, s Settings, questions []Question) [][]*result.Why {
 	a := &asking{Settings: s, lab: l, run: r, seen: map[*lab.Job]*seen{}}
 	asked := questions
 	if s.Most > 0 && s.Most < len(questions) {
 		asked = questions[:s.Most]
 	}
-	a.profile(ctx, asked)
+	profiled := ctx
+	if s.Budget > 0 {
+		var done, all context.CancelFunc
+		ctx, all = context.WithTimeoutCause(ctx, s.Budget, errNoTime)
+		defer all()
+		profiled, done = context.WithTimeoutCause(ctx, s.Budget/2, errNoTime)
+		defer done()
+	}
+	a.profile(profiled, asked)
 	out := make([][]*result.Why, len(questions))
 	for i, q := range asked {
 		if ctx.Err() == nil {
@@ -96,7 +109,10 @@ func (a *asking) of(job *lab.Job) *seen {
 }
 
 // lacks records why something about a job is not known.
-func (s *seen) lacks(what string, err error) {
+func (s *seen) lacks(ctx context.Context, what string, err error) {
+	if errors.Is(context.Cause(ctx), errNoTime) {
+		err = &result.Fault{Message: errNoTime.Error(), Hint: "pawl profile takes the time it needs"}
+	}
 	w := result.Warning{Code: "unseen", Message: what + ": " + err.Error()}
 	if fault, ok := errors.AsType[*result.Fault](err); ok {
 		w.Hint = fault.Hint
@@ -201,13 +217,13 @@ func symbol(job *lab.Job, launch int) string {
 func plain(name string) string { return base(demangle.Filter(name)) }
 
 // partner is the function of another version that a function is compared with: the one of its name, else
-// the one at its place.
+// the one at its place, unless that has its own partner.
 func (a *asking) partner(now, other *lab.Job, at int, name string) string {
 	if now == other {
 		return name
 	}
 	theirs := a.functions(other)
-	if slices.Contains(theirs, name) || at >= len(theirs) {
+	if slices.Contains(theirs, name) || at >= len(theirs) || slices.Contains(a.functions(now), theirs[at]) {
 		return name
 	}
 	return theirs[at]
@@ -263,12 +279,10 @@ func (a *asking) roofline(v Version, s advice.Side) *result.Roofline {
 	if s.Seconds <= 0 || s.Flops <= 0 || s.Bytes <= 0 || memory <= 0 || compute <= 0 {
 		return nil
 	}
-	r := &result.Roofline{
+	return rooflineOf(&profile.Roofline{
 		Intensity: s.Flops / s.Bytes, Rate: s.Flops / s.Seconds, Bandwidth: memory, Peak: compute,
 		Pipe: fmt.Sprintf("%s, %s", names[1], names[0]), Measured: true, Declared: true,
-	}
-	r.Percent = 100 * r.Rate / math.Min(r.Peak, r.Intensity*r.Bandwidth)
-	return r
+	})
 }
 
 func (a *asking) catalogue() *advice.Catalogue {

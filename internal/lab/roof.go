@@ -63,11 +63,7 @@ type Roofed struct {
 // workOf returns what a job does in a second on one core or GPU, the peaks that this is compared with, the
 // kind of cell whose they are, and how many cores compute. The peaks are nil where none were measured.
 func (l *Lab) workOf(p *Job, t *result.Timing) (*roof.Peaks, roof.Work, string, int) {
-	here := l.machine()
-	cell := p.Cell()
-	if cell == spec.CellPython && (here.GPU == nil || !p.GPU()) {
-		cell = spec.CellHost // it ran on the CPU
-	}
+	here, cell := l.machine(), l.roofCell(p)
 	peaks := l.peaksOf(cell)
 	if peaks == nil {
 		return nil, roof.Work{}, cell, 1
@@ -84,12 +80,14 @@ func (l *Lab) workOf(p *Job, t *result.Timing) (*roof.Peaks, roof.Work, string, 
 }
 
 // HasPeaks reports whether peaks are known of the device that a job runs on.
-func (l *Lab) HasPeaks(p *Job) bool {
-	cell := p.Cell()
-	if !p.GPU() {
-		cell = spec.CellHost
+func (l *Lab) HasPeaks(p *Job) bool { return l.peaksOf(l.roofCell(p)) != nil }
+
+// roofCell returns the kind of cell whose peaks a job is compared with.
+func (l *Lab) roofCell(p *Job) string {
+	if p.Cell() == spec.CellPython && (l.machine().GPU == nil || !p.GPU()) {
+		return spec.CellHost // it ran on the CPU
 	}
-	return l.peaksOf(cell) != nil
+	return p.Cell()
 }
 
 // Ceilings returns the measured peaks that a job can reach: bytes a second of the memory that holds its

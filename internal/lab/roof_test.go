@@ -312,3 +312,38 @@ func TestPeaksAreShared(t *testing.T) {
 		t.Errorf("%+v", b.Report.Warnings)
 	}
 }
+
+// A row has ceilings where the peaks of what it runs on were measured, and one core of a processor runs it.
+func TestCeilings(t *testing.T) {
+	folder := t.TempDir()
+	peaksIn(t, folder)
+	for name, c := range map[string]struct {
+		lab  *Lab
+		job  *timedJob
+		want [2]float64
+		has  bool
+	}{
+		"a GPU":                      {newRoofed(folder), jobOf(spec.CellCUDA, 0, 2000, 1000), [2]float64{4000e9, 900e12}, true},
+		"a core":                     {newRoofed(folder), jobOf(spec.CellHost, 1, 5, 0), [2]float64{10e9, 0}, true},
+		"several cores":              {newRoofed(folder), jobOf(spec.CellHost, 4, 5, 0), [2]float64{}, true},
+		"nothing measured":           {newRoofed(t.TempDir()), jobOf(spec.CellCUDA, 0, 2000, 1000), [2]float64{}, false},
+		"a function on no GPU":       {onProcessor(folder), pythonOf("torch", 1, 5), [2]float64{10e9, 0}, true},
+		"a GPU that is not there":    {onProcessor(folder), jobOf(spec.CellCUDA, 0, 2000, 1000), [2]float64{}, false},
+		"a function of NumPy, a GPU": {newRoofed(folder), pythonOf("numpy", 1, 5), [2]float64{}, true}, // it may use all cores
+	} {
+		if c.job.Cell() == spec.CellPython {
+			c.job.Variant.Kernel.Framework = c.job.Artifact.Framework
+		}
+		memory, compute, _ := c.lab.Ceilings(c.job.Job, c.job.timing)
+		if got := [2]float64{memory, compute}; got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		if has := c.lab.HasPeaks(c.job.Job); has != c.has {
+			t.Errorf("%s: peaks are known: %v, want %v", name, has, c.has)
+		}
+	}
+	b, p := newRoofed(folder), jobOf(spec.CellCUDA, 0, 2000, 1000)
+	if memory, _, _ := b.Ceilings(p.Job, nil); memory != 0 {
+		t.Errorf("%g of a row without a time", memory)
+	}
+}

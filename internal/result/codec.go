@@ -89,7 +89,7 @@ func Decode(raw []byte) (*Report, error) {
 }
 
 // check refuses rows that no reader could show: samples of the row, its sides and rivals must be in
-// order, and its cases must exist.
+// order, and its cases and reasons must exist.
 func (r *Row) check() error {
 	if r.Timing != nil {
 		if err := r.Timing.Samples.check(); err != nil {
@@ -101,6 +101,11 @@ func (r *Row) check() error {
 			if c == nil {
 				return fmt.Errorf("case %d is null", i)
 			}
+		}
+	}
+	for i, why := range r.Why {
+		if why == nil || len(why.Versions) < 1 || len(why.Versions) > 2 {
+			return fmt.Errorf("reason %d is not about one version or two", i)
 		}
 	}
 	for i, side := range r.Sides {

@@ -74,6 +74,10 @@ func TestDecodeRefuses(t *testing.T) {
 		"null rival":    `{"schema": 1, "rows": [{"rivals": [{"label": "a"}]}]}`,
 		"bad side":      `{"schema": 1, "rows": [{"sides": [{"row": {"timing": {"samples": {"seconds": [1], "dropped": [{"from": 0, "to": 2}]}}}}]}]}`,
 		"null case":     `{"schema": 1, "rows": [{"verification": {"cases": [{}, null]}}]}`,
+		"null reason":   `{"schema": 1, "rows": [{"why": [null]}]}`,
+		"no version":    `{"schema": 1, "rows": [{"why": [{"versions": []}]}]}`,
+		"many versions": `{"schema": 1, "rows": [{"why": [{"versions": [{}, {}, {}]}]}]}`,
+		"side's reason": `{"schema": 1, "rows": [{"sides": [{"row": {"why": [null]}}]}]}`,
 		"truncated doc": `{"schema": 1, "rows": [`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -246,3 +246,35 @@ func TestCaches(t *testing.T) {
 		}
 	}
 }
+
+// A roofline has the memory that the work comes from, and the units that compute it.
+func TestCeilings(t *testing.T) {
+	const fill = 40e6
+	work := func(change func(*Work)) Work {
+		w := Work{GBps: 2560, GFLOPS: 1000, Float: dtype.F16, Seconds: fill / 2560e9, Footprint: fill, Reads: fill, Caches: []Cache{{L2, l2}}, Cold: true}
+		change(&w)
+		return w
+	}
+	rate := func(name Name) float64 { return h200().Find(name).Rate * 1e9 }
+	for name, c := range map[string]struct {
+		work            Work
+		memory, compute Name // "": not known
+	}{
+		"cold":               {work(func(*Work) {}), DRAM, F16},
+		"hot":                {work(func(w *Work) { w.Cold = false }), L2, F16},
+		"cold, but too fast": {work(func(w *Work) { w.GBps = 4300 }), L2, F16},
+		"no operations":      {work(func(w *Work) { w.GFLOPS = 0 }), DRAM, ""},
+		"no bytes":           {work(func(w *Work) { w.GBps = 0 }), "", F16},
+	} {
+		memory, compute, names := h200().Ceilings(c.work)
+		want := [2]float64{}
+		for i, name := range []Name{c.memory, c.compute} {
+			if name != "" {
+				want[i] = rate(name)
+			}
+		}
+		if memory != want[0] || compute != want[1] || names != [2]Name{c.memory, c.compute} {
+			t.Errorf("%s: %g of %q, %g of %q; want %v of %q, %q", name, memory, names[0], compute, names[1], want, c.memory, c.compute)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"pawl/internal/plot"
@@ -129,6 +130,7 @@ func (s Sheet) legend(c canvas, y float64) float64 {
 	for i, name := range s.Versions[:min(2, len(s.Versions))] {
 		c.rect(x, y+3, 14, 9, look(i, len(s.Versions)))
 		x += 20
+		name = fit(c, name, normal, pageWidth/3)
 		c.text(x, y+normal-1, normal, regular, ink, left, name)
 		x += c.width(name, normal, regular) + 24
 	}
@@ -353,7 +355,7 @@ func (s Sheet) facts(c canvas, x, y float64) float64 {
 		if len(f.Values) == 2 && f.Values[0] == f.Values[1] {
 			words = f.Values[0]
 		}
-		c.text(x+column, y+normal, normal, regular, ink, right, words)
+		c.text(x+column, y+normal, normal, regular, ink, right, fit(c, words, normal, column-180))
 		y += lineStep + 3
 		c.line([]float64{x, y - 2, x + column, y - 2}, 1, rule, nil)
 	}
@@ -365,7 +367,7 @@ func (s Sheet) findings(c canvas, y float64) float64 {
 	for i, f := range s.Findings {
 		number := fmt.Sprintf("%d.", i+1)
 		c.text(pad, y+normal, normal, bold, accent, left, number)
-		c.text(pageWidth-pad, y+normal, normal, regular, muted, right, f.Gain)
+		c.text(pageWidth-pad, y+normal, normal, regular, muted, right, fit(c, f.Gain, normal, 200))
 		for _, line := range wrap(c, f.Title, normal, pageWidth-2*pad-210) {
 			c.text(pad+20, y+normal, normal, bold, ink, left, line)
 			y += lineStep
@@ -384,13 +386,18 @@ func (s Sheet) findings(c canvas, y float64) float64 {
 	return y + 4
 }
 
+// mostLines is how many lines a sentence has: a page that is too high is no picture.
+const mostLines = 12
+
 // wrap breaks a sentence into lines that fit.
 func wrap(c canvas, words string, size, width float64) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(words) {
 		if line != "" && c.width(line+" "+word, size, bold) > width {
 			lines = append(lines, line)
-			line = ""
+			if line = ""; len(lines) == mostLines {
+				return append(lines, "…")
+			}
 		}
 		if line != "" {
 			line += " "
@@ -403,14 +410,14 @@ func wrap(c canvas, words string, size, width float64) (lines []string) {
 	return lines
 }
 
-// fit cuts a text that is wider than its place.
+// fit cuts a text that is wider than its place. Names of templates have tens of thousands of letters.
 func fit(c canvas, words string, size, width float64) string {
-	if c.width(words, size, bold) <= width {
+	runes := []rune(words)
+	if most := int(width); len(runes) > most { // no letter is narrower than a pixel
+		runes = runes[:most]
+	} else if c.width(words, size, bold) <= width {
 		return words
 	}
-	runes := []rune(words)
-	for len(runes) > 0 && c.width(string(runes)+"…", size, bold) > width {
-		runes = runes[:len(runes)-1]
-	}
-	return string(runes) + "…"
+	wide := sort.Search(len(runes), func(n int) bool { return c.width(string(runes[:n+1])+"…", size, bold) > width })
+	return string(runes[:wide]) + "…"
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 // example is a sheet with everything on it.
@@ -136,6 +137,23 @@ func TestPartialSheets(t *testing.T) {
 		if err := s.PNG(io.Discard, Dark); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Names of templates have tens of thousands of letters, and a stranger's sentence may have more.
+func TestLongTexts(t *testing.T) {
+	endless, words := strings.Repeat("T", 1<<20), strings.Repeat("word ", 1<<17)
+	s := example()
+	s.Title, s.Subtitle, s.Foot, s.Versions = endless, words, endless, []string{endless, words}
+	s.Use, s.Waits = []Bar{{endless, []float64{1, 2}}}, []Bar{{words, []float64{1, 2}}}
+	s.Facts, s.Findings = []Fact{{"a", []string{endless, words}}}, []Finding{{endless, endless, endless, words}, {words, words, words, words}}
+	began := time.Now()
+	text, err := s.SVG(Light)
+	if took := time.Since(began); err != nil || took > 5*time.Second || len(text) > 64<<10 {
+		t.Errorf("%v: %d bytes after %v", err, len(text), took)
+	}
+	if _, rest, _ := strings.Cut(text, `height="`); len(strings.SplitN(rest, `"`, 2)[0]) > len("9999.5") {
+		t.Errorf("a page too high: %.40s", rest)
 	}
 }
 

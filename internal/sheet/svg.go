@@ -15,11 +15,12 @@ func (s Sheet) SVG(theme Theme) (string, error) {
 		return "", err
 	}
 	c := &vectors{faces: fonts}
+	title := escaped(fit(c, s.Title, large, 4*pageWidth)) // for who cannot see it, and has no use for thousands of letters
 	height := s.draw(c)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %s" width="%d" height="%s" role="img" aria-label="%s" font-family="Go, 'Helvetica Neue', Arial, sans-serif">`,
-		pageWidth, decimal(height), pageWidth, decimal(height), escaped(s.Title))
-	b.WriteString("<title>" + escaped(s.Title) + "</title><style>")
+		pageWidth, decimal(height), pageWidth, decimal(height), title)
+	b.WriteString("<title>" + title + "</title><style>")
 	b.WriteString(rules(theme))
 	if theme == Auto {
 		b.WriteString("@media (prefers-color-scheme: dark){" + rules(Dark) + "}")

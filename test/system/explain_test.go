@@ -151,11 +151,34 @@ func TestProfileOfKernels(t *testing.T) {
 			t.Errorf("%s: %v", row.Name(), files)
 		}
 	}
-	shown := p.run("profile", "k", "-o", filepath.Join(p.dir, "why.png"))
+	if err := os.Mkdir(filepath.Join(p.dir, "all"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.write("all/profile-7.csv", "of an earlier run")
+	shown := p.run("profile", "k", "-o", filepath.Join(p.dir, "why.png"), "-o", filepath.Join(p.dir, "all")+"/")
 	if shown.code != 0 || !strings.Contains(shown.stdout, "slow_scale <<<16, 256") || !strings.Contains(shown.stdout, "explained 1 of 1 config") {
 		t.Errorf("exit %d\n%s\n%s", shown.code, shown.stdout, shown.stderr)
 	}
+	var kept []string
+	entries, err := os.ReadDir(filepath.Join(p.dir, "all"))
+	for _, entry := range entries {
+		kept = append(kept, entry.Name())
+	}
+	if want := []string{"profile-0-details.csv", "profile-0.csv", "profile-0.ncu-rep", "report.html", "report.json", "report.md", "why.png", "why.svg"}; !slices.Equal(kept, want) {
+		t.Errorf("the folder has %v, want %v (%v)", kept, want, err)
+	}
 	if picture, err := os.ReadFile(filepath.Join(p.dir, "why.png")); err != nil || !strings.HasPrefix(string(picture), "\x89PNG") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A kernel that cannot be measured is not explained, and keeps nobody else from it.
+func TestProfileBesideABrokenKernel(t *testing.T) {
+	p := explained(t, nsighttest.Works)
+	p.write("pawl.yaml", "version: 1\nkernels:\n"+cudaKernel("broken", "not_there")+cudaKernel("k", "scale")+"configs: {c: {N: 4096}}\n")
+	got := p.run("profile", "--json")
+	report := p.decode(got)
+	if broken, k := rowOf(t, report, "broken"), rowOf(t, report, "k"); broken.Fault == nil || broken.Why != nil || k.Fault != nil || len(k.Why) != 1 || k.Why[0].Profiler == nil {
+		t.Errorf("exit %d: %+v, %+v", got.code, broken.Why, k.Why)
 	}
 }
