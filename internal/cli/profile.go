@@ -43,11 +43,8 @@ differ, the most telling first, and the cause in one sentence. Profile each vers
 three times or more. --sass and --sass-after add the instructions, as cuobjdump -sass
 or nvdisasm list them.
 
-The findings of your own pawl.yaml, here or in a folder above, are judged by too; -v says so.
-Nothing else of that file matters here.
-
-The findings of your own pawl.yaml are judged by too; -v says so. Nothing else of that
-file matters to the explanation of a FILE.
+The findings of your own pawl.yaml, here or in a folder above, are judged by too; -v says
+so. Nothing else of that file matters to the explanation of a FILE.
 
 Profiles explain; they never decide a verdict. Profiling slows kernels down, flushes
 caches and may hold the clock.`
