@@ -147,7 +147,7 @@ func runProfile(ctx context.Context, e *env, opts *profileOptions, patterns []st
 		return err
 	}
 	defer r.Close()
-	opts.bench.Explain = &opts.settings
+	opts.bench.Explain, opts.output.dark = &opts.settings, opts.dark
 	made, err := bench.Run(ctx, r, opts.bench)
 	live.done()
 	if err != nil {
