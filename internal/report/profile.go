@@ -245,10 +245,7 @@ func bottlenecks(s *result.ExplainedSide, verbose bool) (lines []view.Line) {
 	}
 	text := "not judged, for want of counters: " + unit.Few(each(s.Unseen, func(u result.Unseen) string { return u.ID }), 4)
 	if verbose {
-		text = "not judged, for want of counters:"
-		for _, u := range s.Unseen {
-			text += " " + u.ID + " (" + strings.Join(u.Missing, ", ") + ")"
-		}
+		text = "not judged, for want of counters: " + strings.Join(each(s.Unseen, func(u result.Unseen) string { return u.ID + " (" + strings.Join(u.Missing, ", ") + ")" }), "; ")
 	}
 	return append(lines, view.Line{Text: text, Tone: view.Quiet})
 }
@@ -316,7 +313,7 @@ func numbers(s *result.ExplainedSide) *view.Table {
 			groups[i].pairs = slices.DeleteFunc(groups[i].pairs, func(p pair) bool { return p.text == "–" })
 		}
 	}
-	t := &view.Table{Look: "sheet"}
+	t := &view.Table{Look: "sheet pairs"}
 	deepest := 0
 	for i, g := range groups {
 		if s.Repeats > 0 || len(g.pairs) > 0 {
