@@ -99,14 +99,14 @@ func profileHeading(r *result.Report, all []*reason) []string {
 		return append(heading, machineLine(r), view.Counted(len(r.Rows), "config"))
 	}
 	heading = append(heading, strings.Join(each(r.Inputs, func(in result.Input) string { return in.File }), " → "))
-	launches, device := 0, ""
+	launches, devices := 0, []string{}
 	for _, w := range all {
 		launches += max(1, w.Last().Repeats)
-		if device == "" {
-			device = w.Last().Device
+		if device := w.Last().Device; device != "" && !slices.Contains(devices, device) {
+			devices = append(devices, device)
 		}
 	}
-	heading = append(heading, present(device)...)
+	heading = append(heading, present(strings.Join(devices, ", "))...)
 	if len(r.Inputs) == 1 {
 		heading = append(heading, view.Counted(len(all), "kernel")+", "+unit.Plural(launches, "launch", "launches"))
 	}
