@@ -161,6 +161,11 @@ func runProfileFiles(ctx context.Context, e *env, opts *profileOptions, files []
 	if len(files) != 1 && !opts.diff {
 		return usage("profile takes one file of ncu; got %d (two are compared with --diff)", len(files))
 	}
+	for _, name := range []string{"full", "static", "repeats", "clock", "replay", "cache", "device", "pool"} {
+		if f := opts.flags.Lookup(name); f != nil && f.Changed {
+			return usage("--%s goes with kernels of pawl.yaml, and not with a file that ncu wrote", name)
+		}
+	}
 	if err := opts.output.check(); err != nil {
 		return err
 	}

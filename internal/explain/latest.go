@@ -16,11 +16,11 @@ import (
 const mostLooked = 200
 
 // Latest returns the report of the newest run of a project that explains one of the selected rows, with
-// these rows alone.
-func Latest(project *spec.Spec, selections []spec.Selection) (*result.Report, error) {
+// these rows alone, and the newer reports that cannot be read.
+func Latest(project *spec.Spec, selections []spec.Selection) (latest *result.Report, broken []error, err error) {
 	past, err := run.List(project.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("list past runs: %w", err)
+		return nil, nil, fmt.Errorf("list past runs: %w", err)
 	}
 	names := map[string]bool{}
 	for _, s := range selections {
@@ -34,16 +34,17 @@ func Latest(project *spec.Spec, selections []spec.Selection) (*result.Report, er
 			continue // it has not ended
 		}
 		if err != nil {
-			return nil, err
+			broken = append(broken, err)
+			continue
 		}
 		report.Rows = slices.DeleteFunc(report.Rows, func(row *result.Row) bool { return len(row.Why) == 0 || !names[row.Name()] })
 		if len(report.Rows) > 0 {
-			return report, nil
+			return report, broken, nil
 		}
 	}
 	what, first := "the selected kernels", selections[0].Kernel.Name
 	if !slices.ContainsFunc(selections, func(s spec.Selection) bool { return s.Kernel.Name != first }) {
 		what = first
 	}
-	return nil, &diag.Problem{Message: fmt.Sprintf("no run has profiled %s yet", what), Hint: "pawl profile " + first + " does"}
+	return nil, broken, &diag.Problem{Message: fmt.Sprintf("no run has profiled %s yet", what), Hint: "pawl profile " + first + " does"}
 }
