@@ -52,6 +52,9 @@ type Side struct {
 // statics are compared whatever ncu says.
 var statics = []string{"registers", "stack", "local_pct", "theoretical_pct", "occupancy_pct", "shared_static", "shared_dynamic"}
 
+// waiting is the share of a core below which a thread waits, as host-waiting has it.
+const waiting = 0.7
+
 // counted are compared where a kernel runs on the CPU; they vary from run to run.
 var counted = []string{"cpu_instructions", "cpu_cycles", "ipc", "cpu_branches", "branch_misses", "cache_references", "cache_misses", "llc_miss_bytes", "page_faults", "context_switches", "cores_used"}
 
@@ -88,6 +91,9 @@ func (c *Catalogue) Explain(before, after Side, slowdown float64) *Cause {
 		b, both := y[fact]
 		if fact == "context_switches" && !matters(a.Value, b.Value, after.Seconds) {
 			continue
+		}
+		if fact == "cores_used" && x["threads"].Value < 2 && math.Min(a.Value, b.Value) >= waiting {
+			continue // of one thread that does not wait: 1.0 or 1.1, by how exactly it was timed
 		}
 		if least := math.Max(math.Abs(a.Value), math.Abs(b.Value)); known && both && math.Abs(a.Value-b.Value) > 0.1*least && least >= 1 {
 			cause.Static = append(cause.Static, Pair{words(fact), a.Unit, a.Value, b.Value})

@@ -115,6 +115,14 @@ func TestExplainOnCPU(t *testing.T) {
 	if !strings.HasPrefix(cause.Sentence, want) || strings.Contains(cause.Sentence, "context") || strings.Contains(cause.Sentence, "cost") {
 		t.Error(cause.Sentence)
 	}
+	// One thread uses one core, whatever twice its work is divided by.
+	once, twice := Side{Evidence: steady(and(uncounted, changes{"task-clock": 112e-6}))}, Side{Evidence: steady(and(uncounted, changes{"seconds": 200e-6, "task-clock": 200e-6}))}
+	if cause := Builtin().Explain(once, twice, 2); cause.Sentence != "it is slower, and no counter shows why" {
+		t.Error(cause.Sentence)
+	}
+	if twice.Processor.Counters["task-clock"] = 100e-6; !strings.Contains(Builtin().Explain(once, twice, 2).Sentence, "it leaves the processor") {
+		t.Error("a thread that waits")
+	}
 	after.Processor.Counters["context-switches"] = 300
 	if cause := Builtin().Explain(before, after, 5); !slices.ContainsFunc(cause.Static, func(p Pair) bool { return p.Name == "context switches" }) {
 		t.Errorf("%+v", cause.Static)
