@@ -26,7 +26,7 @@ func TestFindingsOfPage(t *testing.T) {
 	checkPage(t, page)
 	for _, want := range []string{
 		`<ul class="lines">`, "<li>registers spill (spills), at most 2.0× faster</li>", `<li class="under">  24 loads</li>`, `<li class="under">  do: allow more registers</li>`,
-		".picture { max-width: 100%", ".lines .under {",
+		".picture { max-width: 100%", ".wide .pairs tbody { display: grid", ".lines .under {",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
