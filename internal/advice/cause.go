@@ -52,6 +52,9 @@ type Side struct {
 // statics are compared whatever ncu says.
 var statics = []string{"registers", "stack", "local_pct", "theoretical_pct", "occupancy_pct", "shared_static", "shared_dynamic"}
 
+// waiting is the share of a core below which a thread waits, as host-waiting has it.
+const waiting = 0.7
+
 // counted are compared where a kernel runs on the CPU; they vary from run to run.
 var counted = []string{"cpu_instructions", "cpu_cycles", "ipc", "cpu_branches", "branch_misses", "cache_references", "cache_misses", "llc_miss_bytes", "page_faults", "context_switches", "cores_used"}
 
@@ -86,6 +89,12 @@ func (c *Catalogue) Explain(before, after Side, slowdown float64) *Cause {
 	for _, fact := range counted {
 		a, known := x[fact]
 		b, both := y[fact]
+		if fact == "context_switches" && !matters(a.Value, b.Value, after.Seconds) {
+			continue
+		}
+		if fact == "cores_used" && x["threads"].Value < 2 && math.Min(a.Value, b.Value) >= waiting {
+			continue // of one thread that does not wait: 1.0 or 1.1, by how exactly it was timed
+		}
 		if least := math.Max(math.Abs(a.Value), math.Abs(b.Value)); known && both && math.Abs(a.Value-b.Value) > 0.1*least && least >= 1 {
 			cause.Static = append(cause.Static, Pair{words(fact), a.Unit, a.Value, b.Value})
 		}
@@ -94,7 +103,9 @@ func (c *Catalogue) Explain(before, after Side, slowdown float64) *Cause {
 	if slowdown > 0 && slowdown < 1 {
 		slow, fast = x, y
 	}
-	cause.Finding = c.only(slow, fast)
+	if slowdown == 0 || !same(slowdown) {
+		cause.Finding = c.only(slow, fast)
+	}
 	if cause.Finding != nil {
 		cause.Rests = c.rests(cause.Finding.ID, x, y)
 	}
@@ -102,15 +113,27 @@ func (c *Catalogue) Explain(before, after Side, slowdown float64) *Cause {
 	return cause
 }
 
+// matters reports whether context switches explain a part of a time that is worth a line. Every other
+// program of a machine causes some.
+func matters(before, after, seconds float64) bool {
+	return seconds <= 0 || math.Abs(after-before)*contextSwitch > worth*seconds
+}
+
 // diffs reports whether two percentages are worth a line.
 func diffs(a, b float64) bool { return a-b >= 2 || b-a >= 2 }
 
+// same reports whether two versions take equally long.
+func same(slowdown float64) bool { return math.Abs(slowdown-1) < 0.005 }
+
 // only returns the finding that explains the difference: the first that the faster version does not
-// have, or that promises much less there.
+// have, or that promises much less there. One that could not be judged there explains nothing.
 func (c *Catalogue) only(slow, fast Facts) *Finding {
 	there := c.Judge(fast)
 	for _, found := range c.Judge(slow).Findings {
 		if found.Settled {
+			continue
+		}
+		if slices.ContainsFunc(there.Unseen, func(u Unseen) bool { return u.ID == found.ID }) {
 			continue
 		}
 		at := slices.IndexFunc(there.Findings, func(x Finding) bool { return x.ID == found.ID })
@@ -143,6 +166,8 @@ func (c *Cause) sentence(slowdown float64) string {
 	parts := c.shown()
 	direction := "it differs"
 	switch {
+	case same(slowdown):
+		direction = "it takes as long"
 	case slowdown > 1:
 		direction = "it is slower"
 	case slowdown > 0:
@@ -155,14 +180,14 @@ func (c *Cause) sentence(slowdown float64) string {
 		return direction + ": " + c.Finding.Title + joined(parts)
 	case len(parts) > 0:
 		return direction + ": " + strings.Join(parts, ", ")
-	case len(c.Build) > 0:
-		return direction + ": " + strings.Join(c.Build, ", ")
+	case same(slowdown):
+		return direction + ", and no counter has moved"
 	}
 	return direction + ", and no counter shows why"
 }
 
-// shown returns the numbers of the sentence: those that the finding rests on, then what the code and its
-// resources say, then the counters that moved most.
+// shown returns the numbers of the sentence: those that the finding rests on, then how the code and its
+// build differ, then what its resources say and the counters that moved most.
 func (c *Cause) shown() (parts []string) {
 	const most = 4
 	said := map[string]bool{}
@@ -178,6 +203,7 @@ func (c *Cause) shown() (parts []string) {
 	if c.Code != nil && len(c.Code.Sentences) > 0 {
 		parts = append(parts, c.Code.Sentences[0])
 	}
+	parts = append(parts, c.Build[:min(2, len(c.Build))]...)
 	for _, p := range c.Static {
 		add(p)
 	}
@@ -203,6 +229,9 @@ func (c *Catalogue) rests(id string, before, after Facts) (pairs []Pair) {
 			continue
 		}
 		for _, m := range placeholder.FindAllStringSubmatch(e.Evidence, -1) {
+			if m[1] == "fault_cost_pct" {
+				continue // an order of magnitude, made of the number of faults
+			}
 			a, known := before[m[1]]
 			b, both := after[m[1]]
 			if known && both && math.Abs(b.Value-a.Value) > 0.1*math.Max(math.Abs(a.Value), math.Abs(b.Value)) {
@@ -228,4 +257,7 @@ func words(fact string) string {
 var factWords = map[string]string{
 	"stack": "stack per thread", "code_local": "accesses to local memory in the code", "memory_stalls": "waits for memory", "shared_stalls": "waits for shared memory", "moved_ratio": "bytes moved per byte declared", "f64_share": "operations in f64", "math_pct": "arithmetic",
 	"seconds": "time", "wall": "time from launch to launch", "tail": "empty part of the waves", "ffma_share": "multiply-adds", "roof_pct": "of the roof",
+	"cpu_cycles": "cycles", "cpu_instructions": "instructions", "cpu_branches": "branches", "cpu_seconds": "processor time", "counted_seconds": "time while counted", "ipc": "instructions a cycle",
+	"branch_miss_pct": "branches predicted wrongly", "cache_miss_pct": "misses of the last cache", "cache_mpki": "misses of the last cache per 1,000 instructions", "llc_miss_bytes": "bytes that miss the last cache", "llc_miss_rate": "rate of the bytes that miss the last cache",
+	"l1d_miss_pct": "loads that miss L1", "l1d_mpki": "misses of L1 per 1,000 instructions", "cores_used": "cores in use", "flops_per_inst": "operations for each instruction",
 }

@@ -83,6 +83,52 @@ func TestExplainSame(t *testing.T) {
 	}
 }
 
+// Versions that take equally long have no cause, and a finding that one of them could not be judged by
+// explains nothing: its counters were not collected.
+func TestExplainEqual(t *testing.T) {
+	all := profiles(t, "h200_planted_curated.csv.gz")
+	full := Side{Repeats: repeats(all, "load_bad", 0)}
+	bare := *full.Repeats[0]
+	bare.Metrics = map[profile.Metric]profile.Value{profile.Duration: bare.Metrics[profile.Duration]}
+	poor := Side{Repeats: []*profile.Profile{&bare}}
+	for _, slowdown := range []float64{0, 0.8, 1, 1.2} {
+		if cause := Builtin().Explain(full, poor, slowdown); cause.Finding != nil {
+			t.Errorf("%g: %s", slowdown, cause.Sentence)
+		}
+	}
+	if cause := Builtin().Explain(full, full, 0); cause.Sentence != "it takes as long, and no counter has moved" {
+		t.Error(cause.Sentence)
+	}
+	other := Side{Repeats: repeats(all, "copy_ok", 0)}
+	if cause := Builtin().Explain(other, full, 1.001); cause.Finding != nil || !strings.HasPrefix(cause.Sentence, "it takes as long: ") {
+		t.Error(cause.Sentence)
+	}
+}
+
+// What is certain comes before what varies from run to run: flags before counters, and no context
+// switches that cost nothing.
+func TestExplainOnCPU(t *testing.T) {
+	before, after := Side{Evidence: steady(nil)}, Side{Evidence: steady(changes{"page-faults": 1024, "seconds": 1e-3, "task-clock": 1e-3, "context-switches": 3, "cycles": 3e6, "instructions": 54e5})}
+	after.Flags = []string{"-O0"}
+	want := "it is slower: it touches memory for the first time in every launch (page faults 0 → 1,024, flag added: -O0"
+	cause := Builtin().Explain(before, after, 5)
+	if !strings.HasPrefix(cause.Sentence, want) || strings.Contains(cause.Sentence, "context") || strings.Contains(cause.Sentence, "cost") {
+		t.Error(cause.Sentence)
+	}
+	// One thread uses one core, whatever twice its work is divided by.
+	once, twice := Side{Evidence: steady(and(uncounted, changes{"task-clock": 112e-6}))}, Side{Evidence: steady(and(uncounted, changes{"seconds": 200e-6, "task-clock": 200e-6}))}
+	if cause := Builtin().Explain(once, twice, 2); cause.Sentence != "it is slower, and no counter shows why" {
+		t.Error(cause.Sentence)
+	}
+	if twice.Processor.Counters["task-clock"] = 100e-6; !strings.Contains(Builtin().Explain(once, twice, 2).Sentence, "it leaves the processor") {
+		t.Error("a thread that waits")
+	}
+	after.Processor.Counters["context-switches"] = 300
+	if cause := Builtin().Explain(before, after, 5); !slices.ContainsFunc(cause.Static, func(p Pair) bool { return p.Name == "context switches" }) {
+		t.Errorf("%+v", cause.Static)
+	}
+}
+
 // What settles the matter is first, and the rest becomes remarks; a bound that needs an unknown fact is
 // not known.
 func TestSettled(t *testing.T) {

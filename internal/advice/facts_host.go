@@ -27,11 +27,12 @@ var hostFacts = map[string]string{
 
 // What events cost, about, on the cores of today: bounds and conditions need an order of magnitude.
 const (
-	missedBranch = 15     // cycles until the right path delivers
-	missedTLB    = 25     // cycles of a walk through page tables that are in a cache
-	pageFault    = 0.5e-6 // seconds, with the page that the kernel clears
-	goodIPC      = 4      // instructions a cycle that a core retires in good code
-	lineBytes    = 64
+	missedBranch  = 15     // cycles until the right path delivers
+	missedTLB     = 25     // cycles of a walk through page tables that are in a cache
+	pageFault     = 0.5e-6 // seconds, with the page that the kernel clears
+	contextSwitch = 5e-6   // seconds, with what the caches have lost
+	goodIPC       = 4      // instructions a cycle that a core retires in good code
+	lineBytes     = 64
 )
 
 // host adds what is known of a kernel on the CPU. Counters are of all its threads together.

@@ -160,7 +160,7 @@ func (e compiled) judge(f Facts, a *Advice) (Finding, bool) {
 	found.Evidence = Fill(evidence, f)
 	found.Headroom = unknownHeadroom
 	if gain != nil {
-		if v, absent := gain.value(f); absent == nil && !math.IsNaN(v) {
+		if v, absent := gain.value(f); absent == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
 			found.Bound = math.Min(math.Max(v, 1), mostBound)
 			found.Headroom = 1 - 1/found.Bound
 		}

@@ -118,3 +118,17 @@ pawl.yaml:7:27: when of slow: expected a condition, found a number
 		t.Error(diff)
 	}
 }
+
+// A division by zero bounds nothing.
+func TestGainDividedByZero(t *testing.T) {
+	c, err := Of(parsed(t, `
+  - {id: idle, title: t, when: [dram_pct >= 0], gain: 100 / sm_pct, evidence: e, first: f}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := c.Judge(facts(map[string]float64{"dram_pct": 85, "sm_pct": 0}))
+	if len(said.Findings) != 1 || said.Findings[0].Gain() != "gain not known" {
+		t.Errorf("%+v", said.Findings)
+	}
+}

@@ -36,7 +36,10 @@ step. Nothing is built or measured.`,
 			if err != nil {
 				return err
 			}
-			found, err := explain.Latest(r.Spec, r.Selections)
+			found, broken, err := explain.Latest(r.Spec, r.Selections)
+			for _, problem := range broken {
+				e.warn("an unreadable run is left out: %v", problem)
+			}
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ func TestHelpFits(t *testing.T) {
 		}
 		return out.String()
 	}
-	for _, command := range []string{"", "check", "bench", "fuzz", "compare", "profile", "baseline", "calibrate", "selftest", "demo", "build", "doctor", "init", "ci", "ci verify"} {
+	for _, command := range []string{"", "check", "bench", "fuzz", "compare", "profile", "advise", "baseline", "calibrate", "selftest", "demo", "build", "doctor", "init", "ci", "ci verify"} {
 		args := strings.Fields(command)
 		narrow, wide := help(80, args...), help(0, args...)
 		if !strings.Contains(narrow, "Exit code") {
@@ -30,6 +30,15 @@ func TestHelpFits(t *testing.T) {
 			if n := term.DisplayWidth(strings.TrimRight(line, "\n")); n > 80 {
 				t.Errorf("%s: %d columns: %s", command, n, line)
 			}
+		}
+		said := map[string]bool{}
+		for paragraph := range strings.SplitSeq(wide, "\n\n") {
+			words := strings.Fields(paragraph)
+			opening := strings.Join(words[:min(5, len(words))], " ")
+			if said[opening] {
+				t.Errorf("%s: two paragraphs begin with %q", command, opening)
+			}
+			said[opening] = true
 		}
 		if got, want := strings.Fields(narrow), strings.Fields(wide); strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%s: the words differ", command)

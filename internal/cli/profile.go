@@ -43,8 +43,8 @@ differ, the most telling first, and the cause in one sentence. Profile each vers
 three times or more. --sass and --sass-after add the instructions, as cuobjdump -sass
 or nvdisasm list them.
 
-The findings of your own pawl.yaml are judged by too; -v says so. Nothing else of that
-file matters to the explanation of a FILE.
+The findings of your own pawl.yaml, here or in a folder above, are judged by too; -v says
+so. Nothing else of that file matters to the explanation of a FILE.
 
 Profiles explain; they never decide a verdict. Profiling slows kernels down, flushes
 caches and may hold the clock.`
@@ -147,7 +147,7 @@ func runProfile(ctx context.Context, e *env, opts *profileOptions, patterns []st
 		return err
 	}
 	defer r.Close()
-	opts.bench.Explain = &opts.settings
+	opts.bench.Explain, opts.output.dark = &opts.settings, opts.dark
 	made, err := bench.Run(ctx, r, opts.bench)
 	live.done()
 	if err != nil {
@@ -160,6 +160,11 @@ func runProfile(ctx context.Context, e *env, opts *profileOptions, patterns []st
 func runProfileFiles(ctx context.Context, e *env, opts *profileOptions, files []string) error {
 	if len(files) != 1 && !opts.diff {
 		return usage("profile takes one file of ncu; got %d (two are compared with --diff)", len(files))
+	}
+	for _, name := range []string{"full", "static", "repeats", "clock", "replay", "cache", "device", "pool"} {
+		if f := opts.flags.Lookup(name); f != nil && f.Changed {
+			return usage("--%s goes with kernels of pawl.yaml, and not with a file that ncu wrote", name)
+		}
 	}
 	if err := opts.output.check(); err != nil {
 		return err

@@ -58,7 +58,7 @@ func (o *runOptions) prepare(e *env, kind result.Kind, patterns []string, seed *
 }
 
 // gpuFlags do something where a kernel runs on a GPU.
-var gpuFlags = []string{"device", "lock-clocks", "sanitize"}
+var gpuFlags = []string{"device", "lock-clocks", "sanitize", "full", "clock", "replay", "repeats"}
 
 // ignored says which of the given flags do nothing in a run.
 func (o *runOptions) ignored(e *env, r *run.Run) {
@@ -235,7 +235,7 @@ func writable(folder, file string) error {
 func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report) error {
 	path, saveErr := r.Save(made)
 	if made.Kind != result.KindBench && saveErr == nil {
-		path, saveErr = savePages(path, made)
+		path, saveErr = savePages(path, made, false)
 	}
 	if err := o.print(e, made, relative(path)); err != nil {
 		return fmt.Errorf("print the report: %w", err)
@@ -266,8 +266,8 @@ func (o *outputOptions) write(made *result.Report, kept string) []error {
 	var problems []error
 	for _, file := range o.named() {
 		if isFolder(file) {
-			problems = append(problems, putAll(file, made, kept)...)
-		} else if err := o.writeFile(file, made); err != nil {
+			problems = append(problems, putAll(file, made, kept, o.dark)...)
+		} else if err := writeReport(file, made, o.dark); err != nil {
 			problems = append(problems, err)
 		}
 	}
@@ -275,13 +275,13 @@ func (o *outputOptions) write(made *result.Report, kept string) []error {
 }
 
 // putAll puts the report in all forms, its pictures and the run's profiles into a folder.
-func putAll(folder string, made *result.Report, kept string) (problems []error) {
+func putAll(folder string, made *result.Report, kept string, dark bool) (problems []error) {
 	clearOf(folder)
 	path := filepath.Join(folder, "report.json")
 	if err := report.WriteFile(path, made); err != nil {
 		return []error{err}
 	}
-	if _, err := savePages(path, made); err != nil {
+	if _, err := savePages(path, made, dark); err != nil {
 		problems = append(problems, err)
 	}
 	for _, name := range report.Profiles(made) {
@@ -312,8 +312,9 @@ func clearOf(folder string) {
 	}
 }
 
-func (o *outputOptions) writeFile(file string, made *result.Report) error {
-	if !o.dark || !slices.Contains(report.Pictures, report.Ending(file)) {
+// writeReport writes a report to a file; a picture on dark ground, if it is wanted so.
+func writeReport(file string, made *result.Report, dark bool) error {
+	if !dark || !slices.Contains(report.Pictures, report.Ending(file)) {
 		return report.WriteFile(file, made)
 	}
 	data, err := report.Picture(made, report.Ending(file), true)
@@ -324,14 +325,14 @@ func (o *outputOptions) writeFile(file string, made *result.Report) error {
 }
 
 // savePages writes a report for people beside the one for programs, and returns the page's path.
-func savePages(path string, made *result.Report) (string, error) {
+func savePages(path string, made *result.Report, dark bool) (string, error) {
 	folder := filepath.Dir(path)
 	names := []string{"report.md", "report.html"}
 	if report.Explained(made) {
 		names = append(names, "why.svg", "why.png")
 	}
 	for _, name := range names {
-		if err := report.WriteFile(filepath.Join(folder, name), made); err != nil {
+		if err := writeReport(filepath.Join(folder, name), made, dark); err != nil {
 			return path, err
 		}
 	}

@@ -43,9 +43,15 @@ type kernel struct {
 	profile *profile.Profile // medians over its launches
 	mix     *profile.Mix
 	repeats []*profile.Profile
+	gpu     string // that it ran on, where the file has several kinds; else ""
 }
 
-func (k kernel) label() string { return label(k.name, k.profile) }
+func (k kernel) label() string {
+	if k.gpu != "" {
+		return label(k.name, k.profile) + " on " + k.gpu
+	}
+	return label(k.name, k.profile)
+}
 
 // evidence is what the files say of a kernel.
 func (k kernel) evidence() advice.Evidence { return advice.Evidence{Profile: k.profile, Mix: k.mix} }
@@ -83,10 +89,13 @@ func Compare(ctx context.Context, before, after string, opts Options) (*result.R
 	if err != nil {
 		return nil, err
 	}
-	if b, c := x[0].profile, y[0].profile; b.CC != c.CC || b.Device != c.Device && b.Device != "" && c.Device != "" {
-		return nil, &diag.Problem{
-			Message: fmt.Sprintf("the files are of different GPUs: %s and %s", device(b), device(c)),
-			Hint:    "profile both versions on one GPU: counters of two kinds of GPU do not compare",
+	b := x[0].profile
+	for _, k := range slices.Concat(x, y) {
+		if c := k.profile; otherGPU(b, c) {
+			return nil, &diag.Problem{
+				Message: fmt.Sprintf("the files are of different GPUs: %s and %s", device(b), device(c)),
+				Hint:    "profile both versions on one GPU: counters of two kinds of GPU do not compare",
+			}
 		}
 	}
 	found := pairs(x, y)
@@ -135,6 +144,11 @@ func Own(s *spec.Spec) (ids []string) {
 func judged(catalogue *advice.Catalogue, version string, k kernel) result.ExplainedSide {
 	facts := advice.Gather(k.evidence())
 	return explained(version, k.label(), k.profile, facts, catalogue.Judge(facts))
+}
+
+// otherGPU reports whether two profiles are of different kinds of GPU, as far as they say.
+func otherGPU(a, b *profile.Profile) bool {
+	return a.CC != b.CC || a.Device != b.Device && a.Device != "" && b.Device != ""
 }
 
 func device(p *profile.Profile) string {
@@ -189,8 +203,9 @@ func read(ctx context.Context, file, code string, opts Options) ([]kernel, error
 				continue
 			}
 		}
-		// The same kernel at the same size with other shared memory is another launch.
-		key := p.Name() + "\x00" + fmt.Sprint(p.Metrics[profile.SharedDynamic].Number)
+		// The same kernel at the same size with other shared memory, or on another kind of GPU, is another
+		// launch.
+		key := p.Name() + "\x00" + fmt.Sprint(p.Metrics[profile.SharedDynamic].Number, p.CC, p.Device)
 		at, known := index[key]
 		if !known {
 			at = len(kernels)
@@ -206,6 +221,11 @@ func read(ctx context.Context, file, code string, opts Options) ([]kernel, error
 		k := &kernels[i]
 		k.profile = profile.Mean(k.repeats)
 		k.profile.Complete()
+	}
+	if slices.ContainsFunc(kernels, func(k kernel) bool { return otherGPU(k.profile, kernels[0].profile) }) {
+		for i := range kernels {
+			kernels[i].gpu = device(kernels[i].profile)
+		}
 	}
 	return kernels, nil
 }

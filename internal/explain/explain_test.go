@@ -134,6 +134,30 @@ func TestOneKernel(t *testing.T) {
 	}
 }
 
+// Launches on two kinds of GPU are no repeats of each other, and are not compared.
+func TestTwoGPUs(t *testing.T) {
+	raw, err := os.ReadFile("../profile/testdata/h200_saxpy_raw.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.SplitAfterN(string(raw), "\n", 3)
+	file := filepath.Join(t.TempDir(), "two.csv")
+	if err := os.WriteFile(file, []byte(string(raw)+strings.ReplaceAll(rows[2], "NVIDIA H200", "NVIDIA H100")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a, err := File(t.Context(), file, Options{Tool: tool})
+	if err != nil || len(a.Rows) != 2 || last(a, 0).Repeats != 1 || last(a, 1).Device != "NVIDIA H100" {
+		t.Fatalf("%v, %+v", err, a)
+	}
+	if shown := text(t, a, false); !strings.Contains(shown, "· NVIDIA H200, NVIDIA H100 · 2 kernels, 2 launches") || !strings.Contains(shown, "saxpy <<<262144, 256>>> on NVIDIA H100") {
+		t.Error(shown)
+	}
+	_, err = Compare(t.Context(), file, file, Options{Tool: tool})
+	if err == nil || !strings.Contains(err.Error(), "of different GPUs: NVIDIA H200 and NVIDIA H100") {
+		t.Error(err)
+	}
+}
+
 func TestCompare(t *testing.T) {
 	folder := t.TempDir()
 	code := unpack(t, folder, "h200_planted.sass.gz", "all.sass", nil)

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,11 +16,11 @@ import (
 const mostLooked = 200
 
 // Latest returns the report of the newest run of a project that explains one of the selected rows, with
-// these rows alone.
-func Latest(project *spec.Spec, selections []spec.Selection) (*result.Report, error) {
+// these rows alone, and the newer reports that cannot be read.
+func Latest(project *spec.Spec, selections []spec.Selection) (latest *result.Report, broken []error, err error) {
 	past, err := run.List(project.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("list past runs: %w", err)
+		return nil, nil, fmt.Errorf("list past runs: %w", err)
 	}
 	names := map[string]bool{}
 	for _, s := range selections {
@@ -29,27 +28,23 @@ func Latest(project *spec.Spec, selections []spec.Selection) (*result.Report, er
 			names[s.Kernel.Name+"/"+c.Name] = true
 		}
 	}
-	var unread error // of a newer pawl, or damaged: older runs may have the answer
 	for _, one := range past[:min(mostLooked, len(past))] {
 		report, err := one.Report()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it has not ended
 		}
 		if err != nil {
-			unread = cmp.Or(unread, err)
+			broken = append(broken, err)
 			continue
 		}
 		report.Rows = slices.DeleteFunc(report.Rows, func(row *result.Row) bool { return len(row.Why) == 0 || !names[row.Name()] })
 		if len(report.Rows) > 0 {
-			return report, nil
+			return report, broken, nil
 		}
-	}
-	if unread != nil {
-		return nil, unread
 	}
 	what, first := "the selected kernels", selections[0].Kernel.Name
 	if !slices.ContainsFunc(selections, func(s spec.Selection) bool { return s.Kernel.Name != first }) {
 		what = first
 	}
-	return nil, &diag.Problem{Message: fmt.Sprintf("no run has profiled %s yet", what), Hint: "pawl profile " + first + " does"}
+	return nil, broken, &diag.Problem{Message: fmt.Sprintf("no run has profiled %s yet", what), Hint: "pawl profile " + first + " does"}
 }

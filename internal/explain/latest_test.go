@@ -46,7 +46,7 @@ func TestLatest(t *testing.T) {
 		}
 		keep(id, raw)
 	}
-	_, err := Latest(project, selected("k", "l"))
+	_, _, err := Latest(project, selected("k", "l"))
 	if p := diag.Problems(err); len(p) != 1 || p[0].Message != "no run has profiled the selected kernels yet" || p[0].Hint != "pawl profile k does" {
 		t.Errorf("%v", err)
 	}
@@ -56,15 +56,15 @@ func TestLatest(t *testing.T) {
 	keep("2026-04", nil)                        // it has not ended
 	keep("2026-05", []byte(`{"schema": 1000}`)) // of a newer pawl
 	for kernel, want := range map[string]string{"k": "2026-01", "l": "2026-02"} {
-		r, err := Latest(project, selected(kernel))
-		if err != nil {
-			t.Fatal(err)
+		r, broken, err := Latest(project, selected(kernel))
+		if err != nil || len(broken) != 1 || !strings.Contains(broken[0].Error(), "newer pawl") {
+			t.Fatal(err, broken)
 		}
 		if r.ID != want || len(r.Rows) != 1 || r.Rows[0].Kernel != kernel {
 			t.Errorf("%s: run %s with %d rows, want run %s", kernel, r.ID, len(r.Rows), want)
 		}
 	}
-	if _, err = Latest(project, selected("m")); err == nil || !strings.Contains(err.Error(), "newer pawl") {
-		t.Errorf("nothing is said of what could not be read: %v", err)
+	if _, broken, err := Latest(project, selected("m")); err == nil || len(broken) != 1 {
+		t.Errorf("nothing is said of what could not be read: %v, %v", broken, err)
 	}
 }

@@ -99,14 +99,14 @@ func profileHeading(r *result.Report, all []*reason) []string {
 		return append(heading, machineLine(r), view.Counted(len(r.Rows), "config"))
 	}
 	heading = append(heading, strings.Join(each(r.Inputs, func(in result.Input) string { return in.File }), " → "))
-	launches, device := 0, ""
+	launches, devices := 0, []string{}
 	for _, w := range all {
 		launches += max(1, w.Last().Repeats)
-		if device == "" {
-			device = w.Last().Device
+		if device := w.Last().Device; device != "" && !slices.Contains(devices, device) {
+			devices = append(devices, device)
 		}
 	}
-	heading = append(heading, present(device)...)
+	heading = append(heading, present(strings.Join(devices, ", "))...)
 	if len(r.Inputs) == 1 {
 		heading = append(heading, view.Counted(len(all), "kernel")+", "+unit.Plural(launches, "launch", "launches"))
 	}
@@ -245,10 +245,7 @@ func bottlenecks(s *result.ExplainedSide, verbose bool) (lines []view.Line) {
 	}
 	text := "not judged, for want of counters: " + unit.Few(each(s.Unseen, func(u result.Unseen) string { return u.ID }), 4)
 	if verbose {
-		text = "not judged, for want of counters:"
-		for _, u := range s.Unseen {
-			text += " " + u.ID + " (" + strings.Join(u.Missing, ", ") + ")"
-		}
+		text = "not judged, for want of counters: " + strings.Join(each(s.Unseen, func(u result.Unseen) string { return u.ID + " (" + strings.Join(u.Missing, ", ") + ")" }), "; ")
 	}
 	return append(lines, view.Line{Text: text, Tone: view.Quiet})
 }
@@ -316,7 +313,7 @@ func numbers(s *result.ExplainedSide) *view.Table {
 			groups[i].pairs = slices.DeleteFunc(groups[i].pairs, func(p pair) bool { return p.text == "–" })
 		}
 	}
-	t := &view.Table{Look: "sheet"}
+	t := &view.Table{Look: "sheet pairs"}
 	deepest := 0
 	for i, g := range groups {
 		if s.Repeats > 0 || len(g.pairs) > 0 {

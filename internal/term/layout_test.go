@@ -101,6 +101,7 @@ func TestWrap(t *testing.T) {
 		{20, "  short\n  a line that is wrapped\n", "  short\n  a line that is\n    wrapped\n"},
 		{20, "see /a/path/that/is/longer/than/a/line now", "see\n  /a/path/that/is/longer/than/a/line\n  now"},
 		{12, style.Red("one") + " " + style.Dim("two three four"), style.Red("one") + " \x1b[2mtwo\n  three four\x1b[0m"},
+		{20, "  " + style.Dim("  next: a line that is wrapped"), "  \x1b[2m  next: a line\n      that is\n      wrapped\x1b[0m"},
 		{10, "日本語 日本語 日本", "日本語\n  日本語\n  日本"},
 	} {
 		if diff := cmp.Diff(test.want, Wrap(test.text, test.width)); diff != "" {

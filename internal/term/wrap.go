@@ -6,7 +6,10 @@ import (
 	"strings"
 )
 
-var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+var (
+	colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	indents = regexp.MustCompile("^(?: |\x1b\\[[0-9;]*m)*") // a line may begin to have a colour before its indentation
+)
 
 // shownWidth returns the number of columns that a text with colours takes.
 func shownWidth(text string) int { return DisplayWidth(colours.ReplaceAllString(text, "")) }
@@ -23,10 +26,10 @@ func Wrap(text string, width int) string {
 		if shownWidth(line) <= width {
 			continue
 		}
-		body := strings.TrimLeft(line, " ")
-		indent := line[:len(line)-len(body)]
-		hang := indent + gutter
-		first := fill(body, width-len(indent), width-len(hang))
+		indent := indents.FindString(line)
+		body, wide := line[len(indent):], shownWidth(indent)
+		hang := strings.Repeat(" ", wide) + gutter
+		first := fill(body, width-wide, width-len(hang))
 		lines[i] = indent + strings.Join(first, "\n"+hang)
 	}
 	return strings.Join(lines, "\n")

@@ -21,8 +21,8 @@ func Quantity(v float64, of string) string {
 	case "×":
 		return strconv.FormatFloat(v, 'f', Digits(v), 64) + "×"
 	}
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return Count(int(v))
+	if (v == math.Trunc(v) || Digits(v) == 0) && math.Abs(v) < 1e15 { // a median of whole numbers may be none
+		return Count(int(math.Round(v)))
 	}
 	return strconv.FormatFloat(v, 'f', Digits(v), 64)
 }

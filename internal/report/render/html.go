@@ -29,6 +29,7 @@ var pageTemplate = template.Must(template.Must(template.New("page").Funcs(templa
 	"plotStyle": func() template.CSS { return template.CSS(plot.Style) },
 	"page":      page, "linked": linked, "amount": amount, "brief": brief, "arranged": arranged,
 	"trim": strings.TrimSpace, "excerpt": excerpt,
+	"under":     func(text string) bool { return strings.HasPrefix(text, "  ") }, // belongs to the line above
 	"caption":   func(m view.Map) string { return tileMap{m}.caption() },
 	"tiles":     func(m view.Map) template.HTML { return tileMap{m}.svg() },
 	"edges":     func(m view.Map) string { return tileMap{m}.edges() },
