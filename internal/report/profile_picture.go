@@ -97,8 +97,15 @@ func (w *reason) page(r *result.Report) sheet.Sheet {
 		return list
 	}
 	for _, bar := range []struct{ name, metric string }{
-		{"SM", "sm_pct"}, {"memory", "memory_pct"}, {"DRAM", "dram_pct"}, {"L2", "l2_pct"}, {"L1", "l1_pct"}, {"tensor cores", "tensor_pct"}, {"FMA pipe", "fma_pct"},
-		{"issue slots", "issue_pct"}, {"occupancy", "occupancy_pct"},
+		{"SM", "sm_pct"},
+		{"memory", "memory_pct"},
+		{"DRAM", "dram_pct"},
+		{"L2", "l2_pct"},
+		{"L1", "l1_pct"},
+		{"tensor cores", "tensor_pct"},
+		{"FMA pipe", "fma_pct"},
+		{"issue slots", "issue_pct"},
+		{"occupancy", "occupancy_pct"},
 	} {
 		s.Use = append(s.Use, sheet.Bar{Name: bar.name, Values: values(bar.metric)})
 	}
@@ -107,10 +114,21 @@ func (w *reason) page(r *result.Report) sheet.Sheet {
 	}
 	s.Samples = w.samples()
 	for _, fact := range []struct{ name, metric string }{
-		{"time under ncu", "duration"}, {"registers per thread", "registers"}, {"static shared memory", "shared_static"}, {"dynamic shared memory", "shared_dynamic"},
-		{"possible occupancy", "theoretical_pct"}, {"waves", "waves"}, {"instructions", "instructions"}, {"bytes through DRAM", "dram_bytes"}, {"coalescing", "coalescing_pct"},
-		{"bank conflicts", "conflict_pct"}, {"instructions on local memory", "local_pct"}, {"instructions a cycle", "ipc"}, {"branches missed", "branch_miss_pct"},
-		{"cache misses", "cache_miss_pct"}, {"of the roof", "roof_pct"},
+		{"time under ncu", "duration"},
+		{"registers per thread", "registers"},
+		{"static shared memory", "shared_static"},
+		{"dynamic shared memory", "shared_dynamic"},
+		{"possible occupancy", "theoretical_pct"},
+		{"waves", "waves"},
+		{"instructions", "instructions"},
+		{"bytes through DRAM", "dram_bytes"},
+		{"coalescing", "coalescing_pct"},
+		{"bank conflicts", "conflict_pct"},
+		{"instructions on local memory", "local_pct"},
+		{"instructions a cycle", "ipc"},
+		{"branches missed", "branch_miss_pct"},
+		{"cache misses", "cache_miss_pct"},
+		{"of the roof", "roof_pct"},
 	} {
 		f := sheet.Fact{Name: fact.name, Values: each(w.Versions, func(v result.ExplainedSide) string { return shownFact(&v, fact.metric) })}
 		if profiled([]*reason{w}) && slices.Contains([]string{"ipc", "branch_miss_pct", "cache_miss_pct", "roof_pct"}, fact.metric) {
