@@ -79,17 +79,21 @@ func (a *asking) read(group []*lab.Job, made *lab.Profiled, opts lab.Profiling) 
 	if err != nil {
 		return err
 	}
-	at := 0
-	for i, job := range group {
-		count := len(file.Launches) - at
+	rest := file.Launches
+	theirs := make([][]*profile.Launch, len(group))
+	for i, job := range group { // all of them, before any of them counts: one that is wrong puts the others in doubt
+		count := len(rest)
 		if i < len(made.Launches) && made.Launches[i] >= 0 {
 			count = made.Launches[i]
 		}
-		if at+count > len(file.Launches) {
-			return fmt.Errorf("%d launches were profiled, and %s has %d from the %d. on", len(file.Launches), job.Name(), count, at+1)
+		if count > len(rest) {
+			return fmt.Errorf("%d launches were profiled, and %s has %d from the %d. on", len(file.Launches), job.Name(), count, len(file.Launches)-len(rest)+1)
 		}
+		theirs[i], rest = rest[:count], rest[count:]
+	}
+	for i, job := range group {
 		seen := a.of(job)
-		for _, l := range file.Launches[at : at+count] {
+		for _, l := range theirs[i] {
 			p := profile.Of(l)
 			name := plain(p.Kernel)
 			if !slices.Contains(seen.order, name) {
@@ -97,7 +101,6 @@ func (a *asking) read(group []*lab.Job, made *lab.Profiled, opts lab.Profiling) 
 			}
 			seen.launches[name] = append(seen.launches[name], p)
 		}
-		at += count
 	}
 	profiler := &result.Profiler{
 		Tool: made.Tool, Cache: opts.Cache, Clock: opts.Clock, Replay: opts.Replay, Full: opts.Full, Command: made.Command, Files: a.keep(group, made),

@@ -103,9 +103,13 @@ func TestLaunchesOfJobs(t *testing.T) {
 	if files := a.of(launcher).profiler.Files; !slices.Equal(files, []string{"profile-1.csv"}) {
 		t.Errorf("the second profile is in %s", files)
 	}
+	a = askingIn(t)
 	err = a.read([]*lab.Job{one, rest}, &lab.Profiled{Raw: raw, Launches: []int{3, n}}, opts)
-	if err == nil || !strings.Contains(err.Error(), "l/c has ") {
+	if err == nil || !strings.Contains(err.Error(), "l/c has ") || !strings.HasSuffix(err.Error(), " from the 4. on") {
 		t.Errorf("more launches than were profiled: %v", err)
+	}
+	if a.of(one).profiler != nil || len(a.of(one).order) > 0 {
+		t.Errorf("a profile that does not add up is believed in part: %+v", a.of(one))
 	}
 }
 
