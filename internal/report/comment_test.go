@@ -331,7 +331,9 @@ func TestCommentChart(t *testing.T) {
 func TestCommentInDocs(t *testing.T) {
 	s := stage{rand.New(rand.NewPCG(7, 8))}
 	r := many(39, func(int) (result.Verdict, float64) { return result.Maintained, 0 })
-	r.Rows = append(r.Rows, s.duet("attention/training_512", result.Regression, 52.1e-6, 0.052, nil))
+	slower := s.duet("attention/training_512", result.Regression, 52.1e-6, 0.052, nil)
+	slower.Why = []*result.Why{spilled("base", "change")}
+	r.Rows = append(r.Rows, slower)
 	made := Comment(judged(r, result.Failed), CommentOptions{Trust: claim, Claimed: true, URL: "https://ci.example/runs/7"})
 	made = regexp.MustCompile(`(?s)<details><summary>([^\n]*)</summary>.*?\n</details>`).ReplaceAllString(made, "▸ $1")
 	made = strings.NewReplacer("[report and pictures](https://ci.example/runs/7)", "report and pictures", "\u00a0", " ").Replace(made)
