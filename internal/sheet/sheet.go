@@ -334,14 +334,14 @@ func (s Sheet) samples(c canvas, x, y float64) float64 {
 		if len(list) == 0 {
 			continue
 		}
-		sorted := slices.Sorted(slices.Values(list))
-		px := x + width*scale.At(sorted[len(sorted)/2])
+		median := median(list)
+		px := x + width*scale.At(median)
 		c.line([]float64{px, y + 12*float64(i), px, y + height}, 1.5, look(i, len(s.Samples)), nil)
 		side, dx := left, 4.0
 		if px > x+width-90 {
 			side, dx = right, -4
 		}
-		c.text(px+dx, y+10+12*float64(i), small, regular, ink, side, unit.Duration(sorted[len(sorted)/2]))
+		c.text(px+dx, y+10+12*float64(i), small, regular, ink, side, unit.Duration(median))
 	}
 	c.line([]float64{x, y + height, x + width, y + height}, 1, muted, nil)
 	return y + chart
@@ -420,4 +420,11 @@ func fit(c canvas, words string, size, width float64) string {
 	}
 	wide := sort.Search(len(runes), func(n int) bool { return c.width(string(runes[:n+1])+"…", size, bold) > width })
 	return string(runes[:wide]) + "…"
+}
+
+// median is the one that tables have beside the picture.
+func median(list []float64) float64 {
+	sorted := slices.Sorted(slices.Values(list))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
