@@ -304,6 +304,8 @@ func TestGitLab(t *testing.T) {
 		"words":  {"README.md", "better words\n", "Nothing in this change is measured.", true},
 		"slower": {"scale.c", strings.Replace(kernel, "REPEAT", "20", 1), "gate failed: 1 regression", false},
 	} {
+		command(t, s.repo, "git", "clean", "-qffdx") // of what the last pipeline left: it would be part of this change
+		command(t, s.repo, "git", "worktree", "prune")
 		command(t, s.repo, "git", "checkout", "-q", "-B", name, base)
 		write(t, filepath.Join(s.repo, test.file), test.text)
 		sha := s.commit(name)
