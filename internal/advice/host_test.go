@@ -198,7 +198,7 @@ func TestHostFacts(t *testing.T) {
 	if f.shown("hardware_counted") != "0" || f.shown("cores_used") != "1core" || f.shown("host_bound") != "2.5×" {
 		t.Errorf("%v", f)
 	}
-	// The roof of a kernel whose lab says none is that of its bytes.
+	// Without a measured roof, the roof is the one that follows from the declared bytes.
 	if f := Gather(steady(changes{"roof": 0})); f.shown("roof_pct") != "8.333%" || f.shown("roof_of_memory") != "none" {
 		t.Errorf("%s", f.shown("roof_pct"))
 	}

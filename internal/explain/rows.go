@@ -53,9 +53,8 @@ type Version struct {
 type Question struct{ Versions []Version }
 
 // Rows answers questions about the kernels of a run, one list of reasons for each: a reason for every
-// function that is launched. What could not be seen is said in the reasons. Profiles are kept with the
-// run. The answers to questions that are not looked at are nil: those beyond the most, and those that no
-// time is left for.
+// function that is launched. A reason lists what could not be seen. Profiles are kept with the run.
+// Questions beyond Settings.Most, and those for which the time ran out, have nil for an answer.
 func Rows(ctx context.Context, l *lab.Lab, r *run.Run, s Settings, questions []Question) [][]*result.Why {
 	a := &asking{Settings: s, lab: l, run: r, seen: map[*lab.Job]*seen{}}
 	asked := questions

@@ -78,7 +78,7 @@ type Roofline struct {
 	Bandwidth float64 `json:"bandwidth"` // bytes a second that the memory could move
 	Peak      float64 `json:"peak"`      // operations a second that the units used could do
 	Pipe      string  `json:"pipe"`      // whose peak that is
-	Percent   float64 `json:"percent"`   // the rate, of what the intensity allows
+	Percent   float64 `json:"percent"`   // Rate, in percent of the roof at this intensity
 	Measured  bool    `json:"measured,omitempty"`
 	Declared  bool    `json:"declared,omitempty"` // operations and bytes are those that the user declared
 }

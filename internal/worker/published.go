@@ -65,7 +65,8 @@ func (s *store) get(m wire.Get) (*wire.GetReply, []byte, error) {
 	return &wire.GetReply{Total: info.Size()}, part, nil
 }
 
-// Fetch gets a file that the worker keeps, of at most so many bytes. A nil file has none.
+// Fetch returns the content of a file that the worker keeps. A file larger than most bytes is an error. A
+// nil file has no content.
 func (c *Client) Fetch(ctx context.Context, file *wire.File, most int64) ([]byte, error) {
 	if file == nil {
 		return nil, nil
