@@ -25,6 +25,9 @@
 // no_new_privs, the resource limits and the parent death signal, applies
 // Landlock, then a seccomp filter.
 //
+// One call on a file is made by the listener: a child opens the name of a thread of its own, which
+// libcuda does on start and Landlock grants nobody but the program itself (comm_linux.go).
+//
 // Landlock and the filter refuse calls; a separate mechanism names them. Through a seccomp listener
 // the caller's process sees the refused calls and the calls that name files. It answers a refused
 // call as the filter would have. A call that names a file is only described and then continues: the

@@ -184,10 +184,12 @@ type reach struct {
 	list      []string
 	write     []string // scratch, and devices
 	scratch   []string
+
+	procWritable bool
 }
 
 func newReach(pid int, c Command) *reach {
-	r := &reach{pid: pid, processes: c.Policy.Processes, peers: c.Policy.Peers, loopback: c.Policy.Loopback}
+	r := &reach{pid: pid, processes: c.Policy.Processes, peers: c.Policy.Peers, loopback: c.Policy.Loopback, procWritable: c.Policy.ProcWritable}
 	own := "/proc/" + strconv.Itoa(pid)
 	resolve := func(paths ...string) (out []string) {
 		for _, p := range paths {

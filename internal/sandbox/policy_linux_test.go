@@ -252,6 +252,34 @@ func TestProcWritable(t *testing.T) {
 	}
 }
 
+// A child of the program names its own threads, as libcuda under a profiler does, and nobody else's.
+func TestChildNamesItself(t *testing.T) {
+	for _, test := range []struct {
+		child, want string
+		named       bool
+		writable    bool
+	}{
+		{"echo renamed >/proc/self/comm; cat /proc/$$/comm", "renamed", false, true},
+		{"echo renamed >/proc/$$/task/$$/comm; cat /proc/$$/comm", "renamed", false, true},
+		{"cd /proc/$$/task; echo renamed >../comm; cat /proc/$$/comm", "renamed", false, true},
+		{"echo renamed >/proc/$PPID/comm || cat /proc/$PPID/comm", "sh", false, true},
+		{"echo 7 >/proc/sys/kernel/core_pattern || echo refused", "refused", true, true},
+		{"echo 0 >/proc/self/oom_score_adj || echo refused", "refused", true, true},
+		{"echo renamed >/proc/self/comm || cat /proc/$$/comm", "sh", true, false},
+	} {
+		out, p := run(t, Command{
+			Path: "/bin/sh", Args: []string{"sh", "-c", `sh -c "$0" 2>/dev/null; true`, test.child},
+			Policy: Policy{Read: System(), Processes: true, ProcWritable: test.writable}, Mode: Require,
+		})
+		if out != test.want {
+			t.Errorf("%s: got %q, want %q", test.child, out, test.want)
+		}
+		if named := len(p.Attempts()) > 0; named != test.named {
+			t.Errorf("%s: attempts %q", test.child, attempts(p))
+		}
+	}
+}
+
 // Frameworks see whose PCI devices there are, and nothing else of them.
 func TestFrameworks(t *testing.T) {
 	devices, err := filepath.Glob("/sys/bus/pci/devices/*")

@@ -26,7 +26,8 @@ type Policy struct {
 	// skipped.
 	Devices []string
 	// ProcWritable lets the program write below /proc/self, which the CUDA
-	// driver insists on, and which naming another thread takes. The rest of
+	// driver insists on, and which naming another thread takes. Its children may
+	// write the names of their own threads alone. The rest of
 	// /proc is never writable: as root, /proc/sys and /proc/sysrq-trigger
 	// need no capability.
 	ProcWritable bool

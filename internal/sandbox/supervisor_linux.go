@@ -97,6 +97,9 @@ func (s *supervisor) answer(n notification) {
 		s.enter(t, n, a)
 		return
 	}
+	if s.openComm(t, n) {
+		return
+	}
 	if c := findPathCall(nr); c != nil {
 		what = s.reach.describePath(t, *c, args)
 	} else if done, err := s.reach.chmod(t, nr, args); done {

@@ -85,7 +85,8 @@ func (s *server) profiledProgram(p *program, m wire.Open, scratch string) (*prof
 		out.command = append(out.command, arg)
 	}
 	p.env = append(p.env, profilerSocket, profilerFiles, cell.ProfilerVariable+"="+request.Replay)
-	p.policy.Read = slices.Concat(p.policy.Read, out.tool.folders, toolFiles)
+	customized, _ := filepath.Glob(pythonStart) // fails for a bad pattern only
+	p.policy.Read = slices.Concat(p.policy.Read, out.tool.folders, toolFiles, customized)
 	p.policy.Processes, p.policy.LocalSockets, p.policy.Peers, p.policy.Loopback = true, true, true, true
 	p.policy.Counters = !request.Stranger
 	return out, nil
@@ -93,6 +94,10 @@ func (s *server) profiledProgram(p *program, m wire.Open, scratch string) (*prof
 
 // toolFiles are what the C library reads to find a user's name and the address of localhost.
 var toolFiles = []string{"/etc/passwd", "/etc/nsswitch.conf", "/etc/hosts", "/etc/host.conf"}
+
+// pythonStart matches what the Python in Nsight Compute, which runs its rules, reads on start where a
+// distribution has put it: /usr/lib/python3 only links to it.
+const pythonStart = "/etc/python3*/sitecustomize.py"
 
 // profilerArgs returns the command line of Nsight Compute, which the program to profile follows. It
 // leaves nothing to a default that versions disagree on.
