@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"os"
@@ -83,16 +85,17 @@ func Profiles(jobs []*Job) [][]*Job {
 }
 
 // Profile launches jobs under Nsight Compute, one after another in one cell, each on its own
-// arguments. Nothing else is launched where it looks. A metric that Nsight Compute does not know
-// makes it profile nothing: then all is done once more without such metrics. On an error the profile
-// has what is known: the log of Nsight Compute, its command line, the sandbox.
+// arguments. Nothing else is launched where it looks. A metric that some versions of Nsight Compute do
+// not know makes them profile nothing: then all is done once more without such metrics. Others, such as
+// 2025.3, say nothing and leave it out. On an error the profile has what is known: the log of Nsight
+// Compute, its command line, the sandbox.
 func (l *Lab) Profile(ctx context.Context, jobs []*Job, opts Profiling) (*Profiled, error) {
 	if err := profilable(jobs, opts); err != nil {
 		return &Profiled{}, err
 	}
 	done, unknown, err := l.profileOnce(ctx, jobs, opts)
 	if err == nil || len(unknown) == 0 {
-		done.Unknown = unknown
+		done.Unknown = done.without(opts.Metrics, unknown)
 		return done, err
 	}
 	opts.Metrics = slices.DeleteFunc(slices.Clone(opts.Metrics), func(name string) bool { return slices.Contains(unknown, name) })
@@ -101,8 +104,22 @@ func (l *Lab) Profile(ctx context.Context, jobs []*Job, opts Profiling) (*Profil
 		return done, err
 	}
 	again, more, err := l.profileOnce(ctx, jobs, opts)
-	again.Unknown = append(unknown, more...)
+	again.Unknown = again.without(opts.Metrics, append(unknown, more...))
 	return again, err
+}
+
+// without adds to the metrics that Nsight Compute has called unknown those that it left out in silence.
+func (p *Profiled) without(asked, unknown []string) []string {
+	columns, err := csv.NewReader(bytes.NewReader(p.Raw)).Read()
+	if err != nil { // whoever reads the whole table says what is wrong with it
+		return unknown
+	}
+	for _, name := range asked {
+		if !slices.Contains(columns, name) && !slices.Contains(unknown, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
 }
 
 // profilable refuses what cannot be profiled together, or by this user.

@@ -64,7 +64,7 @@
 // Require refuses to start.
 //
 // An honest program shows no attempts: a search for files that do not exist, which loaders make, is
-// not an attempt, nor is a crash.
+// not an attempt, nor is a crash, nor, with Loopback, asking for a network's addresses (refused).
 //
 // # What is not
 //

@@ -85,6 +85,22 @@ func loopbackCommand(t *testing.T, outside ...string) Command {
 	return c
 }
 
+// Asking which addresses a network has is refused, and an attempt only where there is none to ask of.
+func TestNetlink(t *testing.T) {
+	needsNetwork(t)
+	dir := programs(t)
+	for _, own := range []bool{false, true} {
+		c := Command{Path: filepath.Join(dir, "tries"), Args: []string{"tries", "socket", "16", "3"}, Policy: Policy{Read: System(), Processes: true, LocalSockets: true, Loopback: own}, Mode: Require}
+		out, p := run(t, c)
+		if got := errorName(out); got != "EACCES" {
+			t.Errorf("own network %v: %s", own, got)
+		}
+		if named := len(p.Attempts()) > 0; named == own {
+			t.Errorf("own network %v: attempts %q", own, attempts(p))
+		}
+	}
+}
+
 // Two processes of a sandbox reach each other over 127.0.0.1, and nothing else: not this machine's
 // own 127.0.0.1, not its other addresses, no other machine, and no socket with a name.
 func TestLoopback(t *testing.T) {

@@ -87,6 +87,7 @@ func (s *server) profiledProgram(p *program, m wire.Open, scratch string) (*prof
 	p.env = append(p.env, profilerSocket, profilerFiles, cell.ProfilerVariable+"="+request.Replay)
 	customized, _ := filepath.Glob(pythonStart) // fails for a bad pattern only
 	p.policy.Read = slices.Concat(p.policy.Read, out.tool.folders, toolFiles, customized)
+	p.policy.List = slices.Concat(p.policy.List, toolLists)
 	p.policy.Processes, p.policy.LocalSockets, p.policy.Peers, p.policy.Loopback = true, true, true, true
 	p.policy.Counters = !request.Stranger
 	return out, nil
@@ -94,6 +95,9 @@ func (s *server) profiledProgram(p *program, m wire.Open, scratch string) (*prof
 
 // toolFiles are what the C library reads to find a user's name and the address of localhost.
 var toolFiles = []string{"/etc/passwd", "/etc/nsswitch.conf", "/etc/hosts", "/etc/host.conf"}
+
+// toolLists are folders in which Nsight Compute looks for devices that it could name in a report.
+var toolLists = []string{"/sys/bus/dax/devices", "/sys/class/block", "/sys/class/infiniband", "/sys/class/net"}
 
 // pythonStart matches what the Python in Nsight Compute, which runs its rules, reads on start where a
 // distribution has put it: /usr/lib/python3 only links to it.

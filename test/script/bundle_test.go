@@ -62,7 +62,7 @@ func TestBundleUnpacks(t *testing.T) {
 	if out, err := unpack(); err != nil || !strings.HasPrefix(out, "unpacked pawl ") {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for name, want := range map[string]string{"pawl": "pawl", "examples/saxpy/saxpy.c": "int x;\n", "run": "#!/bin/sh\n", "plants/run.sh": "#!/bin/sh\n", "figures/table.py": "table\n"} {
+	for name, want := range map[string]string{"pawl": "pawl", "examples/saxpy/saxpy.c": "int x;\n", "run": "#!/bin/sh\n", "test/plants/run.sh": "#!/bin/sh\n", "figures/table.py": "table\n"} {
 		if got, err := os.ReadFile(filepath.Join(tree, "out", name)); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

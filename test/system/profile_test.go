@@ -321,6 +321,18 @@ func TestProfileUnknownMetric(t *testing.T) {
 	}
 }
 
+// Nor does one that Nsight Compute leaves out in silence pass for measured.
+func TestProfileIgnoredMetric(t *testing.T) {
+	p := newProfiler(t, nsighttest.Ignores+"dram__bytes_read.sum,")
+	done, err := p.Profile(t.Context(), p.jobs("scale"), lab.Profiling{Metrics: twoMetrics})
+	if err != nil || !slices.Equal(done.Unknown, twoMetrics[:1]) || !slices.Equal(done.Launches, []int{1}) {
+		t.Errorf("%v: unknown %q, launches %v", err, done.Unknown, done.Launches)
+	}
+	if len(done.Sandbox.Attempts) > 0 {
+		t.Errorf("attempts %q", done.Sandbox.Attempts)
+	}
+}
+
 func TestProfileWithoutNsightCompute(t *testing.T) {
 	p := newProfiler(t, nsighttest.Works)
 	t.Setenv(nsight.Variable, filepath.Join(t.TempDir(), "nothing"))

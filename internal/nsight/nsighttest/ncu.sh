@@ -6,7 +6,7 @@ if [ "$1" = --version ]; then
 	echo 'Version 2025.3.1.0 (build 36398880) (public-release)'
 	exit
 fi
-options="$*" replay= log= out= metrics= import= page=
+options="$*" replay= log= out= metrics= known= import= page=
 while [ $# -gt 0 ]; do
 	case "$1" in
 	--import) import=$2 && shift 2 ;;
@@ -57,6 +57,7 @@ list=$TMPDIR/launched
 	echo "capabilities $(sed -n 's/^CapEff:[^0-9a-f]*//p' /proc/self/status)"
 	echo "==PROF== Connected to process $$ ($1)"
 } >"$log"
+ls /sys/bus/dax/devices /sys/class/block /sys/class/infiniband /sys/class/net >/dev/null 2>&1 # as it does on start
 mkdir -p "$TMPDIR/nvidia/nsight_compute" "$HOME/Documents" && : >"$TMPDIR/nvidia/nsight_compute/lock.GPU" || exit 3
 export CUDAFAKE_PROFILE="$list"
 [ "$mode" = blind ] && export CUDAFAKE_PROFILE=/dev/null
@@ -118,6 +119,17 @@ if [ "$replay" = application ]; then # a second pass must launch what the first 
 		rm "$list"
 	fi
 fi
+case $mode in
+ignores:*)
+	for name in $(echo "$metrics" | tr , ' '); do
+		case ${mode#ignores:} in
+		*"$name,"*) ;;
+		*) known="$known${known:+,}$name" ;;
+		esac
+	done
+	metrics=$known
+	;;
+esac
 if [ -s "$list" ]; then
 	{
 		printf 'NVR\0\n'

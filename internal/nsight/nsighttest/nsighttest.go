@@ -22,6 +22,7 @@ const (
 	Works       = ""
 	Refused     = "refused"      // the driver permits no counters
 	Unknown     = "unknown:"     // and the names of the metrics that are not known, each followed by a comma
+	Ignores     = "ignores:"     // likewise; it says nothing of them, as since 2025.3
 	Blind       = "blind"        // it sees no kernel
 	Hangs       = "hangs"        // a kernel never ends, and a helper has left the group of processes
 	Crashes     = "crashes"      // by a signal
