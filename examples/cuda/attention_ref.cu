@@ -1,6 +1,6 @@
 // Attention forward in f64 from f16 inputs, or bf16 ones with -DBF16; the result is f32. A warp takes ROWS query rows,
-// so that a key or value that it has read serves all of them; any head up to MAX_DIM. Slow, and simple enough to be
-// believed: what attention.cu is checked against.
+// so that a key or value that it has read serves all of them; any head up to MAX_DIM, and the smaller that is, the more
+// warps have room. Slow, and simple enough to be believed: what attention.cu is checked against.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -12,7 +12,10 @@ typedef __nv_bfloat16 element;
 typedef half element;
 #endif
 
-constexpr int ROWS = 8, MAX_DIM = 256, PARTS = MAX_DIM / 32;
+#ifndef MAX_DIM
+#define MAX_DIM 256
+#endif
+constexpr int ROWS = 8, PARTS = MAX_DIM / 32;
 
 extern "C" __global__ void __launch_bounds__(32)
     attention_ref(const element *__restrict__ q, const element *__restrict__ k, const element *__restrict__ v,
