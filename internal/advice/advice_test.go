@@ -89,7 +89,8 @@ func TestPlanted(t *testing.T) {
 				if !strings.HasPrefix(p.Kernel, test.kernel+"(") || test.grid != 0 && p.Grid[0] != test.grid {
 					continue
 				}
-				said := Builtin().Judge(Gather(Evidence{Profile: p, Double: &no, Bytes: bytesOf[test.kernel]}))
+				product := test.kernel == "gemm_bad"
+				said := Builtin().Judge(Gather(Evidence{Profile: p, Double: &no, Matmul: &product, Bytes: bytesOf[test.kernel]}))
 				var first Finding
 				if len(said.Findings) > 0 {
 					first = said.Findings[0]
@@ -200,7 +201,7 @@ func TestConditions(t *testing.T) {
 // A warp-specialised kernel has few warps and branches by role.
 func TestExceptions(t *testing.T) {
 	plain := map[string]float64{
-		"theoretical_pct": 12.5, "limited_by_registers": 1, "limited_by_shared": 0, "issue_pct": 30, "busiest_pct": 50, "memory_stalls": 60, "waves": 1, "coalescing_pct": 100, "conflict_pct": 0, "registers": 168,
+		"theoretical_pct": 12.5, "limited_by_registers": 1, "limited_by_shared": 0, "issue_pct": 30, "busiest_pct": 50, "memory_stalls": 60, "waves": 1, "coalescing_pct": 100, "conflict_pct": 0, "registers": 168, "l2_pct": 30,
 	}
 	if said := Builtin().Judge(facts(plain)); !said.Has("register-occupancy") {
 		t.Errorf("%+v", said)

@@ -19,7 +19,8 @@ type Entry struct {
 
 	When       []string // conditions over facts; all must hold
 	Unless     []Exception
-	Gain       string  // upper bound of the speed-up, as a formula; "": not known
+	Gain       string  // upper bound of the speed-up, as a formula: where the next limit stands; "": not known
+	Reach      string  // the speed-up that is in reach with the work as it is; "": Gain
 	Confidence float64 // that the cause is what it looks like: 0 to 1
 	Evidence   string  // a sentence with {facts} in it
 
@@ -60,6 +61,7 @@ type compiled struct {
 	when, less []condition
 	unless     []condition
 	gain       *condition
+	reach      *condition
 	lessGain   *condition
 }
 
@@ -129,7 +131,7 @@ func New(entries []Entry, notes []Note) (*Catalogue, error) {
 			bad("gain", source, err)
 			return &one
 		}
-		made.gain = gain(e.Gain)
+		made.gain, made.reach = gain(e.Gain), gain(e.Reach)
 		sentences := []string{e.Evidence}
 		if e.Less != nil {
 			list("when", e.Less.When, &made.less)

@@ -130,7 +130,7 @@ func same(slowdown float64) bool { return math.Abs(slowdown-1) < 0.005 }
 func (c *Catalogue) only(slow, fast Facts) *Finding {
 	there := c.Judge(fast)
 	for _, found := range c.Judge(slow).Findings {
-		if found.Settled {
+		if found.Settled && found.Bound <= 1 { // at a roof that less work does not lower
 			continue
 		}
 		if slices.ContainsFunc(there.Unseen, func(u Unseen) bool { return u.ID == found.ID }) {

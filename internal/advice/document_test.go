@@ -56,6 +56,8 @@ func catalogue(t *testing.T) string {
 		if strings.HasPrefix(p.Kernel, "redun(") || strings.HasPrefix(p.Kernel, "copy4_ok(") {
 			e.Bytes = 2 * 4 << 26
 		}
+		product := strings.HasPrefix(p.Kernel, "gemm_bad(")
+		e.Matmul = &product
 		for _, x := range Builtin().Judge(Gather(e)).Findings {
 			if key := (example{x.Title, x.Static}); examples[key] == "" {
 				examples[key] = said(x)
@@ -121,23 +123,26 @@ var imagined = map[example]map[string]float64{
 	{"the numbers cannot be right", false}:                                      {"sm_pct": 71, "dram_pct": 131},
 	{"the numbers cannot be right", true}:                                       {"roof_pct": 163},
 	{"it is at the roof already", true}:                                         {"roof_pct": 94},
-	{"launches take as long as the work", false}:                                {"seconds": 2.3e-6, "wall": 6.1e-6},
+	{"the schedulers issue as fast as they can", false}:                         {"issue_pct": 89, "idle_pct": 2.1, "uneven_pct": 0.8, "sm_pct": 87, "fma_pct": 77, "alu_pct": 3.1, "tensor_pct": 0, "dram_pct": 58, "memory_pct": 58, "stall_barrier": 0, "stall_no_instruction": 0.4, "coalescing_pct": 100, "local_pct": 0, "conflict_pct": 0, "active_threads": 32, "unmasked_threads": 31.8, "xu_pct": 0.2, "f16_share": 0.1, "f64_share": 0},
+	{"tensor cores could do it, if it is a matrix product", false}:              {"tensor_pct": 0.02, "ffma_share": 98, "intensity": 61, "shared_waves": 2.8e7, "instructions": 1.6e8, "f16_share": 0, "busiest_pct": 75, "dram_pct": 14, "tensor_need_pct": 4.1},
+	{"the load-store pipe is the limit", false}:                                 {"l1_pct": 83, "lsu_pct": 31, "fma_pct": 22, "math_pct": 22, "l2_pct": 31, "dram_pct": 4, "coalescing_pct": 100, "local_pct": 0, "conflict_pct": 0},
+	{"launches take as long as the work", false}:                                {"seconds": 2.3e-6, "wall": 6.1e-6, "launch_pct": 79, "launches": 16},
 	{"too few blocks for the GPU", true}:                                        {"seconds": 2.1e-4, "grid": 16, "sms": 132, "waves": 16.0 / 132},
 	{"the last wave is nearly empty", true}:                                     {"seconds": 2.1e-4, "grid": 1064, "sms": 132, "waves": 1064.0 / 1056, "tail": 49.6},
 	{"registers spill to local memory", true}:                                   {"stack": 96, "code_local_hot": 24},
 	{"it computes in double precision", true}:                                   {"code_f64": 6, "f64_expected": 0},
 	{"atomics meet at few addresses", true}:                                     {"code_atomics": 1, "roof_pct": 4.2},
-	{"atomics on shared memory serialise", false}:                               {"shared_atomics": 2.1e6, "instructions": 3.4e7, "shared_stalls": 61, "memory_stalls": 8, "math_pct": 14, "dram_pct": 22, "l2_pct": 19},
-	{"DRAM is the limit", false}:                                                {"dram_pct": 84, "dram_rate": 4.03e12, "sm_pct": 21, "coalescing_pct": 98, "local_pct": 0},
+	{"atomics on shared memory serialise", false}:                               {"shared_atomics": 2.1e6, "instructions": 3.4e7, "shared_stalls": 61, "memory_stalls": 8, "math_pct": 14, "dram_pct": 22, "dram_used_pct": 23, "l2_pct": 19},
+	{"DRAM is the limit", false}:                                                {"dram_pct": 84, "dram_used_pct": 86, "math_pct": 14, "dram_rate": 4.03e12, "sm_pct": 21, "coalescing_pct": 98, "local_pct": 0},
 	{"DRAM is the limit", true}:                                                 {"roof_pct": 82, "intensity": 0.25},
-	{"it moves the bytes it must at the speed of DRAM", false}:                  {"dram_pct": 87, "dram_rate": 4.2e12, "dram_bytes": 545e6, "work_bytes": 536870912, "moved_ratio": 1.02, "local_pct": 0},
+	{"it moves the bytes it must at the speed of DRAM", false}:                  {"dram_pct": 87, "dram_used_pct": 89, "math_pct": 11, "dram_rate": 4.2e12, "dram_bytes": 545e6, "work_bytes": 536870912, "moved_ratio": 1.02, "local_pct": 0},
 	{"a matrix product without tensor cores", true}:                             {"code_tensor": 0, "code_ffma_hot": 256, "matmul": 1},
 	{"tensor cores wait for data", false}:                                       {"tensor_pct": 38, "memory_stalls": 34, "shared_stalls": 9, "stall_barrier": 14, "stall_gmma": 3, "flops_tensor": 9.9e9, "flops": 1e10, "dram_pct": 31},
 	{"wgmma waits for itself", false}:                                           {"stall_gmma": 47, "tensor_pct": 41, "uses_wgmma": 1},
 	{"special functions are the limit", true}:                                   {"code_special_hot": 12, "code_ffma_hot": 20, "roof_pct": 18},
 	{"instructions do not arrive in time", false}:                               {"stall_no_instruction": 44, "stall_branch_resolving": 5, "instruction_fills": 1.8e6, "seconds": 3e-4, "waves": 4, "math_pct": 31},
 	{"instructions do not arrive in time", true}:                                {"code_bytes": 557056},
-	{"registers limit the warps that hide latency", false}:                      {"registers": 168, "theoretical_pct": 18.75, "limited_by_registers": 1, "limited_by_shared": 0, "issue_pct": 22, "busiest_pct": 41, "memory_stalls": 63, "waves": 6, "coalescing_pct": 100, "conflict_pct": 0},
+	{"registers limit the warps that hide latency", false}:                      {"registers": 168, "theoretical_pct": 18.75, "limited_by_registers": 1, "limited_by_shared": 0, "issue_pct": 22, "busiest_pct": 41, "l2_pct": 26, "memory_stalls": 63, "waves": 6, "coalescing_pct": 100, "conflict_pct": 0},
 	{"registers limit the warps that hide latency", true}:                       {"registers": 168, "theoretical_pct": 18.75, "limited_by_registers": 1, "limited_by_shared": 0, "roof_pct": 37},
 	{"shared memory limits the warps that hide latency", true}:                  {"theoretical_pct": 25, "limited_by_shared": 1, "roof_pct": 33},
 	{"the shape of the block limits the warps that hide latency", false}:        {"block": 32, "theoretical_pct": 50, "limited_by_registers": 0, "limited_by_shared": 0, "issue_pct": 34, "busiest_pct": 44, "memory_stalls": 58, "waves": 9},
@@ -225,6 +230,13 @@ var meanings = map[string]string{
 	"tensor_fp8":           "the same in f8",
 	"tensor_half":          "the same in f16 and bf16",
 	"tensor_int8":          "the same in i8",
+	"start_pct":            "share of the launch in which no SM works: its start and its end",
+	"uneven_pct":           "share of the launch in which an SM idles while others work",
+	"dram_used_pct":        "DRAM throughput while SMs work, with the stores that are still in L2 at the end",
+	"launches":             "launches that the work is divided into",
+	"launch_pct":           "share of the time from launch to launch in which no SM works",
+	"flops_pct":            "operations in f32, of what the FMA pipes could do",
+	"f16_share":            "share of the operations in f16, conversions included",
 	"tensor_need_pct":      "share of the tensor cores' peak that these operations would need",
 	"tensor_tf32":          "operations of tensor cores in tf32",
 	"uses_cp_async":        "1: it copies by cp.async",

@@ -24,8 +24,9 @@ func With(own []Entry) (*Catalogue, error) {
 	return New(merged, allRules)
 }
 
-// Bounds take 90% of a unit's peak for what a good kernel reaches: a copy moves 87% of what the DRAM of
-// an H200 could in theory, a chain of multiply-adds 98% of the FMA pipe.
+// What is in reach takes 90% of a unit's peak for what a good kernel uses: a copy moves 87% of what the DRAM of
+// an H200 could in theory, a chain of multiply-adds 98% of the FMA pipe. Bounds take all of the peak of what limits next,
+// when that which a finding names costs nothing.
 const (
 	specialised = "the kernel is warp-specialised: producers wait, and few warps are meant to be resident"
 	persistent  = "the kernel is persistent: as many blocks as fit, each with many tiles"
@@ -35,7 +36,11 @@ const (
 // patterns without a fault of their own, for entries about a limit: what is wasted is another entry's.
 const (
 	noWaste     = "coalescing_pct >= 75 or load_requests + store_requests < 1000"
+	littleWaste = noWaste + " or memory_pct < 30"
+	aligned     = "coalescing_pct >= 75 or load_requests + store_requests < 1000 or sectors_per_load <= 3 and sectors_per_store <= 4"
 	noSpills    = "local_pct < 5"
+	fewWarps    = "theoretical_pct <= 50 or theoretical_pct < 65 and issue_pct < 40"
+	noProduct   = "f16_share < 1 or ffma_share < 85"
 	noConflicts = "conflict_pct < 10"
 	converged   = "active_threads >= 20"
 	longEnough  = "seconds >= 1e-5"
@@ -53,17 +58,27 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "at-roof", Row: 2, Title: "it is at the roof already", Settled: true, Confidence: 0.95,
-		When:     []string{"sm_pct >= 90", "max(fma_pct, alu_pct, tensor_pct) >= 85", "stall_barrier < 30", noWaste, noSpills, converged, "f64_share < 1 or fp64_pct < 1"},
+		When:     []string{"sm_pct >= 90", "max(fma_pct, alu_pct, tensor_pct) >= 85", "stall_barrier < 30", littleWaste, noSpills, converged, "f64_share < 1 or fp64_pct < 1"},
 		Evidence: "SM throughput {sm_pct}: FMA pipe {fma_pct}, integer and logic pipe {alu_pct}, tensor cores {tensor_pct}",
 		Less:     &Weaker{When: []string{"roof_pct >= 90"}, Confidence: 0.8, Evidence: "the declared work takes {roof_pct} of the measured time at the device's peak"},
 		First:    "stop here", Deeper: []string{"change the algorithm: fewer operations, a narrower type, fusion with its neighbours"},
 		Next: "spend the time on another kernel",
 	},
 	{
+		ID: "at-roof", Row: 2, Title: "the schedulers issue as fast as they can", Settled: true, Confidence: 0.85,
+		When:     []string{"issue_pct * (1 - idle_pct / 100) >= 80", "sm_pct >= 80", "max(fma_pct, alu_pct, tensor_pct) >= 65", "uneven_pct < 5", "stall_barrier < 20", littleWaste, noSpills, noConflicts, converged, "unmasked_threads >= 24", "xu_pct < 60", "stall_no_instruction < 12", noProduct, "f64_share < 1 or fp64_pct < 1"},
+		Unless:   []Exception{{"matmul > 0", "a matrix product has the tensor cores: see tensor-unused"}},
+		Evidence: "schedulers issue in {issue_pct} of cycles, of full warps; SM throughput {sm_pct}: FMA pipe {fma_pct}, integer and logic pipe {alu_pct}; DRAM {dram_pct}",
+		First:    "stop here, or execute fewer instructions: the time falls in proportion", Deeper: []string{"change the algorithm: fewer operations, a narrower type, fusion with its neighbours"},
+		Next: "is every instruction of the innermost loop needed? Otherwise spend the time on another kernel",
+	},
+	{
 		ID: "launch-bound", Row: 34, Title: "launches take as long as the work", Confidence: 0.85,
-		When:     []string{"seconds < 1e-5", "wall > 1.5 * seconds"},
-		Gain:     "wall / seconds",
-		Evidence: "{seconds} a launch on the GPU, {wall} from launch to launch",
+		When:     []string{"seconds < 1e-5", "launch_pct >= 33"},
+		Unless:   []Exception{{"launches == 1", "the work is one launch: nothing that pawl sees could share it"}},
+		Gain:     "max(launches, 1) * wall / seconds",
+		Reach:    "1 / (1 - min(0.99, launch_pct / 100))",
+		Evidence: "{seconds} a launch on the GPU, {wall} from launch to launch; {launch_pct} of that no SM works",
 		Less:     &Weaker{When: []string{"seconds < 1e-5"}, Gain: "1 + 4e-6 / seconds", Confidence: 0.7, Evidence: "{seconds} a launch: starting it costs the host and the GPU 2 to 4 µs"},
 		First:    "launch a CUDA graph, or do more in one launch", Deeper: []string{"fuse it with its neighbours", "programmatic dependent launch", "a persistent kernel with a queue"},
 		Next: "measure it with graph: true in pawl.yaml, and compare",
@@ -80,7 +95,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "tail-wave", Row: 4, Title: "the last wave is nearly empty", Confidence: 0.85,
-		When:     []string{"1 <= waves < 8", "tail >= 12", "idle_pct >= 5", longEnough},
+		When:     []string{"1 <= waves < 8", "tail >= 12", "uneven_pct >= 5", longEnough},
 		Unless:   []Exception{{"specialised > 0", specialised}},
 		Gain:     "1 / (1 - min(idle_pct, tail) / 100) * min(1.15, max(1, theoretical_pct / max(occupancy_pct, 1)))",
 		Evidence: "{grid} blocks make {waves} waves: {tail} of the room in the waves stays empty, the SMs idle {idle_pct} of the time",
@@ -90,9 +105,10 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "load-imbalance", Row: 5, Title: "some blocks work much longer than others", Confidence: 0.75,
-		When:     []string{"waves >= 0.75", "idle_pct >= 8 or imbalance >= 1.15 or occupancy_gap >= 45", "tail < 12 or waves >= 8 or occupancy_gap >= 45", "busiest_pct < 75", longEnough},
+		When:     []string{"waves >= 0.75", "imbalance >= 1.15 or occupancy_gap >= 45 and waves > 1.5", "tail < 12 or waves >= 8 or occupancy_gap >= 45", "busiest_pct < 75", longEnough},
 		Unless:   []Exception{{"specialised > 0", specialised}},
-		Gain:     "min(90 / max(busiest_pct, 1), max(1 / (1 - idle_pct / 100), theoretical_pct / max(occupancy_pct, 1)))",
+		Gain:     "100 / max(busiest_pct, 1)",
+		Reach:    "min(90 / max(busiest_pct, 1), max(1 / (1 - uneven_pct / 100), theoretical_pct / max(occupancy_pct, 1)))",
 		Evidence: "SMs idle {idle_pct} of the time; the busiest works {imbalance} times the mean; occupancy {occupancy_pct} of {theoretical_pct} possible",
 		First:    "start the longest work first, or split it", Deeper: []string{"a work queue: blocks take the next tile from an atomic counter", "pair long rows with short ones (causal masks: first with last)"},
 		Next: "print the work of each block for this config, and sort it",
@@ -127,7 +143,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "uncoalesced-loads", Row: 10, Title: "global loads are not coalesced", Confidence: 0.9,
-		When:     []string{"load_use_pct < 75", "l2_pct >= 25 or l1_pct >= 40 or memory_stalls >= 30", "load_sectors >= 0.1 * l2_sectors or l1_pct >= 40", noSpills},
+		When:     []string{"load_use_pct < 75", "l2_pct >= 25 or l1_pct >= 40 or memory_stalls >= 30", "load_sectors >= 0.1 * l2_sectors or l1_pct >= 40", "sectors_per_load > 3", "sm_pct < 80", noSpills},
 		Unless:   []Exception{{"uses_tma > 0 and load_requests < 1000", bulk}},
 		Gain:     "min(100 / load_use_pct, 90 / max(sm_pct, dram_pct * load_use_pct / 100, 1))",
 		Evidence: "a warp's load touches {sectors_per_load} sectors and uses {load_use_pct} of them; L2 {l2_pct}, L1 {l1_pct}, DRAM {dram_pct}",
@@ -136,8 +152,9 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "uncoalesced-stores", Row: 10, Title: "global stores are not coalesced", Confidence: 0.9,
-		When:     []string{"store_use_pct < 75", "l2_pct >= 25 or l1_pct >= 40 or memory_stalls >= 30 or stall_drain >= 20", "store_sectors >= 0.1 * l2_sectors", noSpills},
-		Gain:     "min(110 / store_use_pct, 90 / max(sm_pct, dram_pct * store_use_pct / 100, 1))",
+		When:     []string{"store_use_pct < 75", "l2_pct >= 25 or l1_pct >= 40 or memory_stalls >= 30 or stall_drain >= 20", "store_sectors >= 0.1 * l2_sectors", "sectors_per_store > 3", "sm_pct < 80", noSpills},
+		Gain:     "100 / max(sm_pct, dram_pct * store_use_pct / 100, 1)",
+		Reach:    "min(110 / store_use_pct, 90 / max(sm_pct, dram_pct * store_use_pct / 100, 1))",
 		Evidence: "a warp's store touches {sectors_per_store} sectors and fills {store_use_pct} of them; L2 {l2_pct}, DRAM {dram_pct}",
 		First:    "let consecutive threads write consecutive addresses", Deeper: []string{"transpose through shared memory before the store", "write whole 16-byte vectors"},
 		Next: "find the store whose innermost dimension is not threadIdx.x",
@@ -153,7 +170,8 @@ var onGPU = []Entry{
 	{
 		ID: "atomics-contention", Row: 31, Title: "atomics meet at few addresses", Confidence: 0.85,
 		When:     []string{"atomic_share >= 3", "atomic_hot_pct >= 8 * atomic_pct or atomic_pct >= 25", "busiest_pct < 70", "atomics >= 1000"},
-		Gain:     "min(90 / max(busiest_pct, 1), 1 / (1.01 - min(1, 3 * atomic_hot_pct / 100)))",
+		Gain:     "100 / max(sm_pct, dram_pct, 1)",
+		Reach:    "min(90 / max(busiest_pct, 1), 1 / (1.01 - min(1, 3 * atomic_hot_pct / 100)))",
 		Evidence: "{atomics} atomics on global memory; the busiest slice of L2 spends {atomic_hot_pct} of the time on them, the mean one {atomic_pct}",
 		Less:     &Weaker{When: []string{"code_atomics > 0", "roof_pct < 30"}, Gain: "100 / max(roof_pct, 1)", Confidence: 0.4, Evidence: "{code_atomics} atomic instructions, and the kernel is at {roof_pct} of its roof"},
 		First:    "reduce in the warp (shuffles), then in the block, and add once per block", Deeper: []string{"private copies of the counters in shared memory", "two kernels: partial results, then their sum"},
@@ -161,7 +179,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "atomics-contention", Row: 31, Title: "atomics on shared memory serialise", Confidence: 0.7,
-		When:     []string{"shared_atomics >= 0.02 * instructions", "shared_stalls >= 30 or memory_stalls >= 30", "math_pct < 60"},
+		When:     []string{"shared_atomics >= 0.02 * instructions", "shared_stalls >= 30 or memory_stalls >= 30", "math_pct < 60", "dram_used_pct < 70"},
 		Gain:     "90 / max(math_pct, dram_pct, l2_pct, 5)",
 		Evidence: "{shared_atomics} atomics on shared memory of {instructions} instructions; warps wait {shared_stalls} of the time for shared memory",
 		First:    "reduce in the warp before the atomic", Deeper: []string{"several copies of the counters", "count in registers"},
@@ -169,10 +187,11 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "barrier-bound", Row: 16, Title: "warps wait for each other at barriers", Confidence: 0.85,
-		When:     []string{"stall_barrier >= 28", "math_pct < 70", "dram_pct < 70", noConflicts},
+		When:     []string{"stall_barrier >= 28 or stall_barrier >= 20 and adu_pct >= 40", "math_pct < 70", "dram_used_pct < 70", noConflicts},
 		Unless:   []Exception{{"specialised > 0", "producers and consumers are meant to wait for each other"}},
-		Gain:     "min(1 / (1.02 - stall_barrier / 100), 90 / max(math_pct, dram_pct, l1_pct, 1))",
-		Evidence: "warps spend {stall_barrier} of their time at barriers; SM {sm_pct}, of which arithmetic {math_pct}",
+		Gain:     "100 / max(flops_pct, dram_pct, 1)",
+		Reach:    "min(1 / (1.02 - stall_barrier / 100), 90 / max(math_pct, dram_pct, 1))",
+		Evidence: "warps spend {stall_barrier} of their time at barriers; SM {sm_pct}, of which arithmetic {math_pct}; address pipe, which runs barriers, {adu_pct}",
 		First:    "fewer __syncthreads: two buffers, so that one barrier per step is enough", Deeper: []string{"__syncwarp where only a warp shares data", "smaller blocks", "mbarriers or named barriers between the warps that need each other"},
 		Next: "remove the second __syncthreads of the loop with a second buffer",
 	},
@@ -186,16 +205,18 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "dram-bound", Row: 6, Title: "it moves the bytes it must at the speed of DRAM", Settled: true, Confidence: 0.95,
-		When:     []string{"dram_pct >= 80", "moved_ratio <= 1.15", noSpills},
-		Evidence: "DRAM at {dram_pct} of its peak ({dram_rate}), {dram_bytes} moved for {work_bytes} of declared work",
+		When:     []string{"dram_used_pct >= 80", "moved_ratio <= 1.15", noSpills},
+		Gain:     "100 / max(math_pct, 1)",
+		Evidence: "DRAM at {dram_pct} of its peak ({dram_rate}), {dram_used_pct} with what is left in L2 and without the launch's start; {dram_bytes} moved for {work_bytes} of declared work",
 		First:    "stop here, or move fewer bytes: the time falls in proportion", Deeper: []string{"compute what is a function of the index instead of reading it", "a narrower type", "fusion with the kernel before or after"},
 		Next: "is every argument needed as it is stored? Otherwise spend the time on another kernel",
 	},
 	{
 		ID: "dram-bound", Row: 6, Title: "DRAM is the limit", Confidence: 0.9,
-		When:     []string{"dram_pct >= 75", noWaste, noSpills},
+		When:     []string{"dram_used_pct >= 80", noWaste, noSpills},
 		Unless:   []Exception{{"moved_ratio > 1.2", "bytes are moved more than once: see redundant-dram"}},
-		Gain:     "max(90 / dram_pct, 1.03)",
+		Gain:     "100 / max(math_pct, 1)",
+		Reach:    "max(87 / dram_used_pct, 1.03)",
 		Evidence: "DRAM at {dram_pct} of its peak ({dram_rate}); SM {sm_pct}",
 		Less:     &Weaker{When: []string{"roof_pct >= 75", "intensity < 10"}, Gain: "max(90 / roof_pct, 1.03)", Confidence: 0.6, Evidence: "the declared bytes take {roof_pct} of the measured time at the device's peak"},
 		First:    "move fewer bytes: the time falls in proportion", Deeper: []string{"fuse it with the kernel that makes or takes the data", "a narrower type", "recompute instead of load"},
@@ -203,21 +224,32 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "l2-bound", Row: 8, Title: "L2 is the limit", Confidence: 0.85,
-		When:     []string{"l2_pct >= 75", "dram_pct < 60", noWaste, noSpills, "atomic_share < 20"},
-		Gain:     "90 / max(sm_pct, dram_pct, 1)",
+		When:     []string{"l2_pct >= 75", "dram_used_pct < 60", noWaste, noSpills, "atomic_share < 20"},
+		Gain:     "100 / max(math_pct, dram_pct, 1)",
+		Reach:    "90 / max(sm_pct, dram_pct, 1)",
 		Evidence: "L2 at {l2_pct} of its peak, DRAM at {dram_pct}, L2 hit rate {l2_hit_pct}",
 		First:    "load once per block: a tile in shared memory or registers that all threads use", Deeper: []string{"larger tiles", "cluster multicast (Hopper)", "neighbouring blocks on neighbouring data"},
 		Next: "count how often each element is loaded: block tiles should divide that by the tile's width",
 	},
 	{
 		ID: "tensor-unused", Row: 17, Title: "a matrix product without tensor cores", Confidence: 0.8,
-		When:     []string{"tensor_pct < 2", "ffma_share >= 85", "intensity >= 16", "shared_waves > 0.02 * instructions or matmul > 0", "busiest_pct >= 40"},
+		When:     []string{"tensor_pct < 2", "ffma_share >= 85", "intensity >= 16", "shared_waves > 0.02 * instructions and f16_share >= 1 or matmul > 0", "busiest_pct >= 40"},
 		Unless:   []Exception{{"matmul == 0 and f64_share > 1", "it is no matrix product in f32 or less"}},
 		Gain:     "min(16, 90 / max(dram_pct, 2 * tensor_need_pct, 1))",
 		Evidence: "{ffma_share} of the operations are multiply-adds of the FMA pipe, {intensity} operations per byte; tensor cores {tensor_pct}",
 		Less:     &Weaker{When: []string{"code_tensor == 0", "code_ffma_hot > 0", "matmul > 0"}, Gain: "8", Confidence: 0.7, Evidence: "a matrix product with {code_ffma_hot} FFMA in its innermost loop and no tensor instruction"},
 		First:    "mma.sync or wgmma with f16, bf16 or tf32 inputs (build for sm_90a)", Deeper: []string{"CUTLASS or cuBLAS for the product", "16-byte aligned layouts, ldmatrix"},
 		Next: "replace the inner loop by nvcuda::wmma or mma.sync",
+	},
+	{
+		ID: "tensor-unused", Row: 17, Title: "tensor cores could do it, if it is a matrix product", Confidence: 0.3,
+		When:     []string{"tensor_pct < 2", "ffma_share >= 85", "intensity >= 16", "shared_waves > 0.02 * instructions", "f16_share < 1", "busiest_pct >= 40"},
+		Unless:   []Exception{{"matmul == 0", "it is declared as something else than a matrix product"}},
+		Gain:     "min(16, 100 / max(dram_pct, 2 * tensor_need_pct, 1))",
+		Reach:    "1", // f32 has its place on the FMA pipe
+		Evidence: "{ffma_share} of the operations are multiply-adds of the FMA pipe, {intensity} operations per byte, inputs of 32 bits; tensor cores {tensor_pct}",
+		First:    "declare the oracle in pawl.yaml (gemm, attention): then pawl knows", Deeper: []string{"tf32, where a mantissa of 10 bits is enough", "f16 or bf16 inputs"},
+		Next: "is it a matrix product? Then replace the inner loop by nvcuda::wmma or mma.sync",
 	},
 	{
 		ID: "tensor-underfed", Row: 18, Title: "tensor cores wait for data", Confidence: 0.6,
@@ -238,7 +270,8 @@ var onGPU = []Entry{
 	{
 		ID: "sfu-bound", Row: 20, Title: "special functions are the limit", Confidence: 0.85,
 		When:     []string{"xu_pct >= 60", "f64_share < 1 or fp64_pct < 3"},
-		Gain:     "90 / max(fma_pct, alu_pct, tensor_pct, memory_pct, 5)",
+		Gain:     "100 / max(0.5 * fma_pct, 0.5 * alu_pct, tensor_pct, memory_pct, 5)",
+		Reach:    "90 / max(fma_pct, alu_pct, tensor_pct, memory_pct, 5)",
 		Evidence: "the pipe for exp2, rsqrt, sin and conversions is {xu_pct} busy, FMA {fma_pct}, tensor cores {tensor_pct}",
 		Less:     &Weaker{When: []string{"code_special_hot >= 1", "roof_pct < 50", "code_special_hot > 0.2 * code_ffma_hot"}, Gain: "2", Confidence: 0.4, Evidence: "{code_special_hot} special functions in the innermost loop beside {code_ffma_hot} FFMA"},
 		First:    "fewer of them: exp2f with the scale folded in, one rsqrt instead of a division and a square root", Deeper: []string{"a polynomial on the FMA pipe for a part of them", "overlap with the tensor cores' work"},
@@ -247,7 +280,8 @@ var onGPU = []Entry{
 	{
 		ID: "instruction-cache", Row: 29, Title: "instructions do not arrive in time", Confidence: 0.8,
 		When:     []string{"stall_no_instruction >= 12", longEnough, "waves >= 0.75", "math_pct < 80"},
-		Gain:     "1 / (1.02 - min(0.95, (stall_no_instruction + stall_branch_resolving) / 100))",
+		Gain:     "100 / max(math_pct, dram_pct, 1)",
+		Reach:    "min(1 / (1.02 - min(0.95, (stall_no_instruction + stall_branch_resolving) / 100)), 90 / max(math_pct, dram_pct, 1))",
 		Evidence: "warps wait {stall_no_instruction} of the time for instructions; {instruction_fills} requests went beyond the SM's cache",
 		Less:     &Weaker{When: []string{"code_bytes > 131072"}, Gain: "1.5", Confidence: 0.3, Evidence: "{code_bytes} of code: the cache of an SM holds 128 KiB"},
 		First:    "unroll less: the loop must fit into the instruction cache", Deeper: []string{"fewer copies of inlined functions (__noinline__)", "one path for all warps of an SM at a time"},
@@ -255,7 +289,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "register-occupancy", Row: 23, Title: "registers limit the warps that hide latency", Confidence: 0.8,
-		When:     []string{"theoretical_pct < 65", "limited_by_registers > 0", "limited_by_shared == 0", "issue_pct < 60", "busiest_pct < 75", "memory_stalls >= 30 or stall_wait >= 30 or shared_stalls >= 40", "waves >= 0.75", noWaste, noConflicts},
+		When:     []string{fewWarps, "limited_by_registers > 0", "limited_by_shared == 0", "issue_pct < 60", "busiest_pct < 75", "l2_pct < 75", "memory_stalls >= 30 or stall_wait >= 30 or shared_stalls >= 40", "waves >= 0.75", aligned, noConflicts},
 		Unless:   []Exception{{"specialised > 0", specialised}},
 		Gain:     "min(100 / max(theoretical_pct, 1), 90 / max(busiest_pct, 1))",
 		Evidence: "{registers} registers per thread allow {theoretical_pct} occupancy; schedulers issue in {issue_pct} of cycles, warps wait {memory_stalls} of the time for memory",
@@ -265,7 +299,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "shared-occupancy", Row: 24, Title: "shared memory limits the warps that hide latency", Confidence: 0.8,
-		When:     []string{"theoretical_pct < 65", "limited_by_shared > 0", "issue_pct < 60", "busiest_pct < 75", "memory_stalls >= 30 or stall_wait >= 30 or shared_stalls >= 40 or stall_barrier >= 30", "waves >= 0.75"},
+		When:     []string{fewWarps, "limited_by_shared > 0", "issue_pct < 60", "busiest_pct < 75", "memory_stalls >= 30 or stall_wait >= 30 or shared_stalls >= 40 or stall_barrier >= 30", "waves >= 0.75"},
 		Unless:   []Exception{{"specialised > 0", specialised}, {"uses_cp_async > 0 and tensor_pct >= 40", "one block per SM with a ring of stages is meant"}},
 		Gain:     "min(100 / max(theoretical_pct, 1), 90 / max(busiest_pct, 1))",
 		Evidence: "{shared_static} static and {shared_dynamic} dynamic shared memory per block allow {theoretical_pct} occupancy; schedulers issue in {issue_pct} of cycles",
@@ -275,7 +309,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "block-occupancy", Row: 25, Title: "the shape of the block limits the warps that hide latency", Confidence: 0.7,
-		When:     []string{"theoretical_pct < 65", "limited_by_registers == 0", "limited_by_shared == 0", "issue_pct < 60", "busiest_pct < 75", "memory_stalls >= 30 or stall_wait >= 30", "waves >= 0.75"},
+		When:     []string{fewWarps, "limited_by_registers == 0", "limited_by_shared == 0", "issue_pct < 60", "busiest_pct < 75", "memory_stalls >= 30 or stall_wait >= 30", "waves >= 0.75"},
 		Unless:   []Exception{{"specialised > 0", specialised}},
 		Gain:     "min(100 / max(theoretical_pct, 1), 90 / max(busiest_pct, 1))",
 		Evidence: "blocks of {block} threads allow {theoretical_pct} occupancy",
@@ -284,8 +318,9 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "latency-bound", Row: 11, Title: "warps wait for global memory, and neither DRAM nor the SM is busy", Confidence: 0.65,
-		When:     []string{"busiest_pct < 70", "issue_pct < 60", "memory_stalls >= 40", "waves >= 0.75", noWaste, noSpills, "atomic_share < 3 or atomic_hot_pct < 10", longEnough},
-		Gain:     "90 / max(busiest_pct, 1)",
+		When:     []string{"busiest_pct < 70", "dram_used_pct < 70", "l2_pct < 75", "issue_pct < 40", "memory_stalls >= 40", "waves >= 0.75", aligned, noSpills, "atomic_share < 3 or atomic_hot_pct < 10", longEnough},
+		Gain:     "100 / max(busiest_pct, 1)",
+		Reach:    "90 / max(busiest_pct / (1 - min(0.9, idle_pct / 100)), 1)",
 		Evidence: "warps wait {memory_stalls} of the time for memory, while DRAM is at {dram_pct} and the SM at {sm_pct}; occupancy {occupancy_pct}",
 		Less:     &Weaker{When: []string{"roof_pct < 50", "intensity < 10", "code_wide_loads == 0", "code_narrow_loads > 0", longEnough}, Gain: "90 / max(roof_pct, 1)", Confidence: 0.35, Evidence: "the kernel is at {roof_pct} of its roof, and all {code_narrow_loads} global loads are of 32 bits or less"},
 		First:    "more bytes in flight: 16-byte loads (float4), or several independent loads per thread before their use", Deeper: []string{"cp.async or TMA into shared memory, several stages ahead", "more warps, if occupancy allows", "pointer chasing: shorter chains, or several at once"},
@@ -293,8 +328,9 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "l1-bound", Row: 9, Title: "the load-store pipe is the limit", Confidence: 0.6,
-		When:     []string{"max(l1_pct, lsu_pct) >= 75", noConflicts, noWaste, noSpills},
-		Gain:     "84 / max(l1_pct, lsu_pct)",
+		When:     []string{"max(l1_pct, lsu_pct) >= 80", noConflicts, noWaste, noSpills},
+		Gain:     "100 / max(math_pct, l2_pct, dram_pct, 1)",
+		Reach:    "max(84 / max(l1_pct, lsu_pct), 1.03)",
 		Evidence: "L1 and shared memory {l1_pct}, load-store pipe {lsu_pct}, FMA {fma_pct}",
 		First:    "fewer, wider accesses: 16-byte loads, values kept in registers (register tiles)", Deeper: []string{"ldmatrix or TMA", "more work per thread"},
 		Next: "let each thread compute a 4×4 tile from registers",

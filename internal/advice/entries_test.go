@@ -9,7 +9,7 @@ import (
 // which they do not.
 func TestEntries(t *testing.T) {
 	type values = map[string]float64
-	idle := values{"seconds": 1e-4, "waves": 4, "busiest_pct": 40, "coalescing_pct": 100, "conflict_pct": 0, "local_pct": 0, "atomic_hot_pct": 0, "atomic_share": 0, "math_pct": 20, "dram_pct": 30, "xu_pct": 10}
+	idle := values{"seconds": 1e-4, "waves": 4, "busiest_pct": 40, "coalescing_pct": 100, "conflict_pct": 0, "local_pct": 0, "atomic_hot_pct": 0, "atomic_share": 0, "math_pct": 20, "dram_pct": 30, "dram_used_pct": 32, "l2_pct": 20, "xu_pct": 10}
 	with := func(more values) values {
 		all := maps.Clone(idle)
 		maps.Copy(all, more)
@@ -23,12 +23,12 @@ func TestEntries(t *testing.T) {
 	}{
 		{"measurement-invalid", values{"sm_pct": 20, "dram_pct": 120}, 1, []values{{"dram_pct": 100}}},
 		{
-			"instruction-cache", with(values{"stall_no_instruction": 48, "stall_branch_resolving": 4, "instruction_fills": 1e6}), 2,
+			"instruction-cache", with(values{"stall_no_instruction": 48, "stall_branch_resolving": 4, "instruction_fills": 1e6}), 100.0 / 30,
 			[]values{{"stall_no_instruction": 11}, {"seconds": 5e-6}, {"waves": 0.1}, {"math_pct": 85}},
 		},
 		{
 			"register-occupancy", with(values{"theoretical_pct": 25, "limited_by_registers": 1, "limited_by_shared": 0, "issue_pct": 30, "memory_stalls": 60, "registers": 168}), 90.0 / 40,
-			[]values{{"theoretical_pct": 75}, {"limited_by_registers": 0}, {"limited_by_shared": 1}, {"issue_pct": 80}, {"busiest_pct": 85}, {"memory_stalls": 10, "stall_wait": 10, "shared_stalls": 10}, {"waves": 0.5}, {"specialised": 1}},
+			[]values{{"theoretical_pct": 75}, {"theoretical_pct": 62.5, "issue_pct": 45}, {"l2_pct": 80}, {"limited_by_registers": 0}, {"limited_by_shared": 1}, {"issue_pct": 80}, {"busiest_pct": 85}, {"memory_stalls": 10, "stall_wait": 10, "shared_stalls": 10}, {"waves": 0.5}, {"specialised": 1}},
 		},
 		{
 			"shared-occupancy", with(values{"theoretical_pct": 25, "limited_by_shared": 1, "issue_pct": 30, "memory_stalls": 60, "shared_static": 1, "shared_dynamic": 1e5}), 90.0 / 40,
@@ -52,10 +52,40 @@ func TestEntries(t *testing.T) {
 		{"cluster-overhead", with(values{"cluster": 4, "stall_barrier": 26, "stall_membar": 26}), 2, []values{{"cluster": 0}, {"stall_barrier": 1, "stall_membar": 1}}},
 		{
 			"atomics-contention", with(values{"shared_atomics": 5, "instructions": 100, "shared_stalls": 50, "memory_stalls": 5, "l2_pct": 10}), 3,
-			[]values{{"shared_atomics": 1}, {"shared_stalls": 10, "memory_stalls": 10}, {"math_pct": 70}},
+			[]values{{"shared_atomics": 1}, {"dram_used_pct": 76}, {"shared_stalls": 10, "memory_stalls": 10}, {"math_pct": 70}},
 		},
-		{"l1-bound", with(values{"l1_pct": 76, "lsu_pct": 20, "fma_pct": 10}), 84.0 / 76, []values{{"l1_pct": 60}, {"conflict_pct": 30}, {"local_pct": 9}}},
+		{"l1-bound", with(values{"l1_pct": 81, "lsu_pct": 20, "fma_pct": 10}), 100.0 / 30, []values{{"l1_pct": 78}, {"conflict_pct": 30}, {"local_pct": 9}}},
 		{"fma-bound", with(values{"fma_pct": 80, "alu_pct": 10, "sm_pct": 80, "active_threads": 32}), 90.0 / 80, []values{{"fma_pct": 60}, {"sm_pct": 50}, {"active_threads": 9}}},
+		{
+			"at-roof", with(values{"issue_pct": 86, "idle_pct": 3, "sm_pct": 84, "fma_pct": 76, "alu_pct": 3, "tensor_pct": 0, "uneven_pct": 1, "stall_barrier": 0, "stall_no_instruction": 1, "active_threads": 32, "unmasked_threads": 31, "f16_share": 0, "f64_share": 0, "memory_pct": 60}), 1,
+			[]values{{"issue_pct": 81}, {"sm_pct": 75}, {"fma_pct": 50}, {"uneven_pct": 9}, {"stall_barrier": 25}, {"stall_no_instruction": 20}, {"active_threads": 12}, {"unmasked_threads": 18}, {"xu_pct": 70}, {"conflict_pct": 30}, {"local_pct": 9}, {"coalescing_pct": 30, "load_requests": 1e6, "store_requests": 0}, {"matmul": 1}, {"f16_share": 2, "ffma_share": 97}, {"f64_share": 9, "fp64_pct": 4}},
+		},
+		{
+			"launch-bound",
+			values{"seconds": 3e-6, "wall": 4e-6, "launch_pct": 60, "launches": 16},
+			16 * 4.0 / 3,
+			[]values{{"launch_pct": 20}, {"seconds": 2e-5}, {"launches": 1}},
+		},
+		{
+			"barrier-bound", with(values{"stall_barrier": 22, "adu_pct": 55, "sm_pct": 70, "flops_pct": 2}), 100.0 / 30,
+			[]values{{"adu_pct": 20}, {"stall_barrier": 15}, {"math_pct": 75}, {"dram_used_pct": 80}, {"conflict_pct": 20}, {"specialised": 1}},
+		},
+		{
+			"load-imbalance", with(values{"imbalance": 1.01, "occupancy_gap": 50, "tail": 0, "uneven_pct": 1, "theoretical_pct": 100, "occupancy_pct": 50}), 100.0 / 40,
+			[]values{{"occupancy_gap": 30}, {"waves": 1}, {"busiest_pct": 80}},
+		},
+		{
+			"uncoalesced-loads", with(values{"load_use_pct": 25, "l2_pct": 60, "l1_pct": 10, "memory_stalls": 50, "load_sectors": 9, "l2_sectors": 9, "sectors_per_load": 16, "sm_pct": 10}), 4,
+			[]values{{"sectors_per_load": 1.5}, {"sm_pct": 85}, {"load_use_pct": 90}},
+		},
+		{
+			"uncoalesced-stores", with(values{"store_use_pct": 25, "l2_pct": 60, "l1_pct": 10, "memory_stalls": 50, "store_sectors": 9, "l2_sectors": 9, "sectors_per_store": 16, "sm_pct": 10}), 10,
+			[]values{{"sectors_per_store": 1}, {"sm_pct": 85}, {"store_use_pct": 90}},
+		},
+		{
+			"tensor-unused", with(values{"tensor_pct": 0, "ffma_share": 97, "intensity": 60, "shared_waves": 5, "instructions": 100, "f16_share": 0, "tensor_need_pct": 2}), 100.0 / 30,
+			[]values{{"matmul": 0}, {"ffma_share": 60}, {"tensor_pct": 9}, {"busiest_pct": 30}},
+		},
 		{"wrong-target", values{"debug": 1}, 10, []values{{"debug": 0}}},
 		{"at-roof", values{"roof_pct": 95}, 1, []values{{"roof_pct": 80}, {"roof_pct": 120}}},
 	} {

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -115,7 +116,13 @@ func TestGain(t *testing.T) {
 		f    Finding
 		want string
 	}{
-		{Finding{Bound: 2.31, Headroom: 0.57}, "at most 2.3× faster"}, {Finding{Bound: 47.2}, "at most 47× faster"}, {Finding{Bound: 1.06, Headroom: 0.0566}, "at most 6% faster"}, {Finding{}, "gain not known"}, {Finding{Bound: 1, Settled: true}, "nothing to gain here"},
+		{Finding{Bound: 2.31, Headroom: 0.57}, "at most 2.3× faster"},
+		{Finding{Bound: 47.2, Headroom: 0.978}, "at most 47× faster"},
+		{Finding{Bound: 1.06, Headroom: 0.0566}, "at most 6% faster"},
+		{Finding{}, "gain not known"},
+		{Finding{Bound: 1, Settled: true}, "nothing to gain here"},
+		{Finding{Bound: 5.6, Settled: true}, "nothing to gain as it is; at most 5.6×"},
+		{Finding{Bound: 4, Headroom: 0.1}, "11% faster as it is; at most 4.0×"},
 	} {
 		if got := test.f.Gain(); got != test.want {
 			t.Errorf("%+v: %q, expected %q", test.f, got, test.want)
@@ -162,4 +169,53 @@ func facts0(values map[string]float64) Facts {
 		f.set(name, v, "", FromProfile)
 	}
 	return f
+}
+
+// What launching costs, and what a kernel leaves in L2 when it ends, are neither the kernel's fault nor room to gain.
+func TestEnds(t *testing.T) {
+	for _, test := range []struct {
+		facts map[string]float64
+		want  map[string]float64
+	}{
+		{map[string]float64{"sm_active_max": 30, "sm_elapsed": 40, "idle_pct": 35}, map[string]float64{"start_pct": 25, "uneven_pct": 10}},
+		{map[string]float64{"idle_pct": 35}, map[string]float64{"uneven_pct": 35}},
+		{map[string]float64{"seconds": 3e-6, "wall": 4e-6, "sm_active_max": 20, "sm_elapsed": 40}, map[string]float64{"launch_pct": 62.5}},
+		{map[string]float64{"dram_pct": 60}, map[string]float64{"dram_used_pct": 60}},
+		{map[string]float64{"dram_pct": 60, "sm_active_max": 30, "sm_elapsed": 40}, map[string]float64{"dram_used_pct": 80}},
+		// 512 bytes are stored: 256 of them are still in L2.
+		{map[string]float64{"dram_pct": 60, "work_bytes": 1280, "dram_bytes": 1024, "dram_written": 256, "store_sectors": 16}, map[string]float64{"dram_used_pct": 75}},
+		// What is read from L2 alone was not moved: nothing is stored.
+		{map[string]float64{"dram_pct": 60, "work_bytes": 1280, "dram_bytes": 1024, "dram_written": 0, "store_sectors": 0}, map[string]float64{"dram_used_pct": 60}},
+		// Stored more than once: no more than the work's bytes.
+		{map[string]float64{"dram_pct": 60, "work_bytes": 1024, "dram_bytes": 1024, "dram_written": 256, "store_sectors": 99}, map[string]float64{"dram_used_pct": 60}},
+		{map[string]float64{"flops_f32": 64, "peak_f32": 16, "sm_elapsed": 40}, map[string]float64{"flops_pct": 10}},
+	} {
+		f := facts(test.facts)
+		for name, want := range test.want {
+			if got := f[name].Value; math.Abs(got-want) > 1e-9 {
+				t.Errorf("%v: %s %v, expected %v", test.facts, name, got, want)
+			}
+		}
+	}
+}
+
+// A bound says where the next limit stands; findings are ordered by what is in reach with the work as it is.
+func TestReach(t *testing.T) {
+	c, err := New([]Entry{
+		{ID: "far", When: []string{"sm_pct > 1"}, Gain: "8", Reach: "1.25", Confidence: 0.5, Evidence: "x"},
+		{ID: "near", When: []string{"sm_pct > 1"}, Gain: "2", Confidence: 0.5, Evidence: "x"},
+		{ID: "roof", Row: 1, When: []string{"sm_pct > 90"}, Gain: "4", Settled: true, Confidence: 1, Evidence: "x"},
+		{ID: "roof", Row: 1, When: []string{"sm_pct > 90"}, Gain: "9", Reach: "3", Confidence: 1, Evidence: "x"},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := c.Judge(facts(map[string]float64{"sm_pct": 50})).Findings
+	if len(said) != 2 || said[0].ID != "near" || said[1].ID != "far" || said[1].Bound != 8 || math.Abs(said[1].Headroom-0.2) > 1e-12 {
+		t.Errorf("%+v", said)
+	}
+	said = c.Judge(facts(map[string]float64{"sm_pct": 95})).Findings
+	if len(said) != 1 || !said[0].Settled || said[0].Headroom != 0 || said[0].Bound != 4 {
+		t.Errorf("%+v", said)
+	}
 }

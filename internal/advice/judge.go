@@ -16,8 +16,8 @@ type Finding struct {
 	Title      string   `json:"title"`
 	Evidence   string   `json:"evidence"`
 	Rests      []Source `json:"rests_on"`          // which evidence
-	Bound      float64  `json:"bound,omitempty"`   // the speed-up is at most this; 0: not known
-	Headroom   float64  `json:"headroom"`          // share of the time that this would save, at most
+	Bound      float64  `json:"bound,omitempty"`   // the speed-up is at most this, also with less work; 0: not known
+	Headroom   float64  `json:"headroom"`          // share of the time that is in reach with the work as it is
 	Confidence float64  `json:"confidence"`        //
 	Score      float64  `json:"score"`             // headroom × confidence
 	First      string   `json:"first"`             // what to do
@@ -62,7 +62,8 @@ const unknownHeadroom = 0.3
 // mostBound caps bounds: nobody is helped by a promise of thousands.
 const mostBound = 100
 
-// worth is the least headroom of a finding; what promises less is not said, unless it settles the matter.
+// worth is the least headroom of a finding; what promises less is not said, unless it settles the matter or less work
+// would gain more.
 const worth = 0.02
 
 // Judge returns what the catalogue says of the facts, the most promising first.
@@ -102,11 +103,11 @@ func (e Entry) concerns(f Facts) bool { return e.Row == 0 || e.Host == f.onHost(
 // onHost reports whether the facts are of a kernel on the CPU.
 func (f Facts) onHost() bool { return f["host"].Value > 0 }
 
-// add keeps the better of two faces of one finding.
+// add keeps the better of two faces of one finding: the one that knows that nothing is left, or promises more.
 func (a *Advice) add(found Finding) {
 	for i, other := range a.Findings {
 		if other.ID == found.ID {
-			if found.Score > other.Score {
+			if !other.Settled && (found.Settled || found.Score > other.Score) {
 				a.Findings[i] = found
 			}
 			return
@@ -165,11 +166,18 @@ func (e compiled) judge(f Facts, a *Advice) (Finding, bool) {
 			found.Headroom = 1 - 1/found.Bound
 		}
 	}
+	if e.reach != nil && !found.Static {
+		if v, absent := e.reach.value(f); absent == nil && !math.IsNaN(v) {
+			v = math.Min(math.Max(v, 1), mostBound)
+			found.Headroom = 1 - 1/v
+			found.Bound = math.Max(found.Bound, v)
+		}
+	}
 	if e.Settled || e.Stops {
-		found.Bound, found.Headroom = 1, 0
+		found.Bound, found.Headroom = math.Max(found.Bound, 1), 0
 	}
 	found.Score = found.Headroom * found.Confidence
-	return found, e.Settled || e.Stops || found.Headroom >= worth
+	return found, e.Settled || e.Stops || found.Headroom >= worth || e.reach != nil && 1-1/found.Bound >= worth
 }
 
 // Fill writes facts into a sentence. One that is not known is "?".
@@ -183,16 +191,26 @@ func Fill(sentence string, f Facts) string {
 	})
 }
 
-// Gain writes an upper bound: "at most 2.3× faster".
+// Gain writes the upper bound: "at most 2.3× faster". Where only less work comes near it, what is in reach
+// without that stands first.
 func (x Finding) Gain() string {
+	const far = 0.1 // of the time, between the bound and what is in reach
 	switch {
+	case x.Bound > 1 && x.Headroom < worth:
+		return "nothing to gain as it is; at most " + times(x.Bound)
 	case x.Settled:
 		return "nothing to gain here"
 	case x.Bound <= 1: // 1: of a measurement that is not valid
 		return "gain not known"
+	case 1-1/x.Bound > x.Headroom+far:
+		return times(1/(1-x.Headroom)) + " faster as it is; at most " + times(x.Bound)
 	}
-	if x.Bound < 1.2 {
-		return "at most " + strconv.FormatFloat(100*x.Headroom, 'f', 0, 64) + "% faster"
+	return "at most " + times(x.Bound) + " faster"
+}
+
+func times(speedUp float64) string {
+	if speedUp < 1.2 {
+		return strconv.FormatFloat(100*(speedUp-1), 'f', 0, 64) + "%"
 	}
-	return "at most " + strconv.FormatFloat(x.Bound, 'f', unit.Digits(x.Bound), 64) + "× faster"
+	return strconv.FormatFloat(speedUp, 'f', unit.Digits(speedUp), 64) + "×"
 }

@@ -186,7 +186,8 @@ func (l *Lab) StaticEvidence(job *Job, t *result.Timing, k StaticKernel) advice.
 	}
 	double := slices.ContainsFunc(job.Instance.Args, func(a spec.InstanceArg) bool { return a.DType == dtype.F64 })
 	e.Double = &double
-	if len(job.Instance.Launches) != 1 {
+	e.Launches = len(job.Instance.Launches)
+	if e.Launches != 1 {
 		return e
 	}
 	e.Flops, e.Bytes = job.Instance.Flops, job.Instance.Bytes

@@ -91,7 +91,7 @@ type Bottleneck struct {
 	Rests      []string `json:"rests_on"` // which evidence
 	Gain       string   `json:"gain"`     // the bound, in words
 	Bound      float64  `json:"bound,omitempty"`
-	Headroom   float64  `json:"headroom"` // share of the time that removing it saves, at most
+	Headroom   float64  `json:"headroom"` // share of the time that is in reach with the work as it is
 	Confidence float64  `json:"confidence"`
 	First      string   `json:"first"` // what to do
 	Deeper     []string `json:"deeper,omitempty"`

@@ -367,8 +367,8 @@ func (s Sheet) findings(c canvas, y float64) float64 {
 	for i, f := range s.Findings {
 		number := fmt.Sprintf("%d.", i+1)
 		c.text(pad, y+normal, normal, bold, accent, left, number)
-		c.text(pageWidth-pad, y+normal, normal, regular, muted, right, fit(c, f.Gain, normal, 200))
-		for _, line := range wrap(c, f.Title, normal, pageWidth-2*pad-210) {
+		c.text(pageWidth-pad, y+normal, normal, regular, muted, right, fit(c, f.Gain, normal, 240))
+		for _, line := range wrap(c, f.Title, normal, pageWidth-2*pad-250) {
 			c.text(pad+20, y+normal, normal, bold, ink, left, line)
 			y += lineStep
 		}

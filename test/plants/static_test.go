@@ -40,7 +40,7 @@ var facts = map[string]string{
 	"private_histogram":           "LDL≥4 STL≥4 stack≥64",
 	"private_histogram_fixed":     "LDL=0 STL=0 LDS≥4",
 	"register_coefficients":       "registers≥129 LDL=0 FFMA≥128",
-	"register_coefficients_fixed": "registers≤40 LDL=0 LDS.128≥32 FFMA≥128",
+	"register_coefficients_fixed": "registers≤128 LDL=0 LDS.128≥16 FFMA≥128",
 	"cold_path":                   "registers≥129 LDL=0",
 	"cold_path_fixed":             "registers≤32 stack≥800",
 	"oversized_buffer":            "registers≤32",

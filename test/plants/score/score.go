@@ -46,6 +46,7 @@ type Table struct {
 	Sets    map[string]Totals
 	Missing []string // kernels of the key that were not profiled or not timed
 	Wrong   []string // kernels whose answers differ from those of their twins
+	Pending []string // faces that changed after the recording, and are not scored until they are recorded again
 }
 
 // claimed is the headroom from which on a finding of a healthy kernel is a false alarm.
@@ -107,6 +108,11 @@ func Plants(folder, recorded string) (*Table, error) {
 	}
 	j := judge{profiles: profiles, work: work, seconds: seconds, wall: wall, catalogue: advice.Builtin()}
 	made := &Table{Sets: map[string]Totals{}}
+	pending, err := os.ReadFile(filepath.Join(recorded, "pending.txt"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	made.Pending = strings.Fields(string(pending))
 	for _, v := range verified {
 		if v["wrong"] != "0" {
 			made.Wrong = append(made.Wrong, v["kernel"]+"/"+v["size"])
@@ -114,6 +120,9 @@ func Plants(folder, recorded string) (*Table, error) {
 	}
 	total, first := launchesOf(times), firstRules(rules)
 	for _, line := range key {
+		if slices.Contains(made.Pending, line["face"]) {
+			continue
+		}
 		for _, size := range []string{"small", "large"} {
 			k := kernel{line["face"], size}
 			row, ok := j.row(line, size, total)
@@ -161,7 +170,7 @@ type judge struct {
 
 func (j judge) side(k kernel) advice.Side {
 	double := j.work[k].double
-	e := advice.Evidence{Seconds: j.seconds[k], Flops: j.work[k].flops, Bytes: j.work[k].bytes, Double: &double}
+	e := advice.Evidence{Seconds: j.seconds[k], Flops: j.work[k].flops, Bytes: j.work[k].bytes, Double: &double, Launches: j.work[k].launches}
 	if j.work[k].launches > 1 {
 		e.Wall = j.wall[k]
 		// ncu has profiled one launch of several: the declared work is that of all.

@@ -200,6 +200,10 @@ func TestScore(t *testing.T) {
 	if made, err := Plants(folder, folder); err != nil || made.Sets["training"].Ruled != 0 {
 		t.Errorf("without ncu's rules: %v", err)
 	}
+	write("pending.txt", "tile\n")
+	if made, err := Plants(folder, folder); err != nil || made.Sets["training"].Plants != 1 || !strings.Contains(made.String(), "changed after the recording, not scored: tile") {
+		t.Errorf("a face that changed after the recording is scored: %v", err)
+	}
 	write("launches.csv.gz", "id,kernel,size,entry\n0,stride,small,load_bad\n")
 	if _, err := Plants(folder, folder); err == nil || !strings.Contains(err.Error(), "is not in launches.csv") {
 		t.Errorf("a launch without a name: %v", err)

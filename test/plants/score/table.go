@@ -141,7 +141,7 @@ func (t *Table) String() string {
 	for _, list := range []struct {
 		says  string
 		names []string
-	}{{"not profiled or not timed", t.Missing}, {"answers differ from the twin's", t.Wrong}} {
+	}{{"not profiled or not timed", t.Missing}, {"answers differ from the twin's", t.Wrong}, {"changed after the recording, not scored", t.Pending}} {
 		if len(list.names) > 0 {
 			fmt.Fprintf(&b, "%s: %s\n", list.says, strings.Join(list.names, " "))
 		}
@@ -156,6 +156,9 @@ func (t *Table) Markdown() string {
 	sets := []Totals{t.Sets["training"], t.Sets["held-out"], t.All()}
 	b.WriteString("| | training | held out | all, with healthy kernels | bound |\n| --- | --- | --- | --- | --- |\n")
 	fmt.Fprintf(&b, "| plants: faces at two sizes | %d | %d | %d | |\n", sets[0].Plants, sets[1].Plants, sets[2].Plants)
+	if len(t.Pending) > 0 {
+		fmt.Fprintf(&b, "| faces that changed after the recording: not scored | %s | | | none |\n", strings.Join(t.Pending, ", "))
+	}
 	for i, c := range sets[2].Shows() {
 		fmt.Fprintf(&b, "| %s |", c.What)
 		for _, s := range sets {
