@@ -4,18 +4,22 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 
 	"pawl/internal/dtype"
+	"pawl/internal/native/cuda/cudafake"
 	"pawl/internal/result"
 	"pawl/internal/worker"
 	"pawl/internal/worker/wire"
+	"pawl/test/system/fakegpu/linked"
 )
 
 // number returns a setting of the soak. `make soak` gives the large ones; without them the
-// tests are short, and still see a sample that leaves a kilobyte behind.
+// tests are short, and still see a sample that leaves two kilobytes behind.
 func number(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -37,11 +41,35 @@ const (
 	small = 1 << 10
 )
 
-func newWorker(t *testing.T) *worker.Client {
+// fakeGPU is a pawl with the fake driver, which TestMain removes.
+var fakeGPU = sync.OnceValues(func() (string, error) {
+	return filepath.Join(built, "fakegpu"), linked.Build(filepath.Join(built, "fakegpu"))
+})
+
+var built string
+
+func TestMain(m *testing.M) {
+	var err error
+	if built, err = os.MkdirTemp("", "pawl-soak"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	os.RemoveAll(built)
+	os.Exit(code)
+}
+
+func newWorker(t *testing.T, kind string) *worker.Client {
 	t.Helper()
 	pawl := os.Getenv("PAWL_BIN")
 	if pawl == "" {
 		t.Fatal("PAWL_BIN names no binary: run `make soak`, or `make system`")
+	}
+	if kind == Fake {
+		var err error
+		if pawl, err = fakeGPU(); err != nil {
+			t.Skip(err)
+		}
+		t.Setenv("NVCC", cudafake.Compiler(t))
 	}
 	t.Setenv("PAWL_LOCK_DIR", t.TempDir())
 	client, err := worker.Start(t.Context(), worker.Options{Command: []string{pawl, "worker"}})
@@ -79,7 +107,7 @@ func TestSamplesLeaveNothingBehind(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			for _, typ := range types {
 				t.Run(string(typ), func(t *testing.T) {
-					client := newWorker(t)
+					client := newWorker(t, kind)
 					cell := open(t, client, Subject{kind, typ, many})
 					if err := Flat(t.Context(), client, cell, samples, Sampling(cell, 512), t.Logf); err != nil {
 						t.Error(err)
@@ -92,7 +120,7 @@ func TestSamplesLeaveNothingBehind(t *testing.T) {
 
 // An oracle cell compares what another cell has made, again and again.
 func TestJudgingLeavesNothingBehind(t *testing.T) {
-	client := newWorker(t)
+	client := newWorker(t, "host")
 	made := open(t, client, Subject{"host", dtype.I32, small})
 	judge, err := client.Open(t.Context(), wire.Open{Cell: "oracle", Sandbox: "auto"})
 	if err != nil {
@@ -126,7 +154,7 @@ func TestRequestsLeaveNothingBehind(t *testing.T) {
 	requests := number(t, "PAWL_SOAK_SAMPLES", few) / 50
 	for _, kind := range Kinds {
 		t.Run(kind, func(t *testing.T) {
-			client := newWorker(t)
+			client := newWorker(t, kind)
 			cell := open(t, client, Subject{kind, dtype.I32, small})
 			work := func(ctx context.Context, n int) (int, error) {
 				_, err := cell.Sample(ctx, wire.Sample{Batch: n / 100, Count: 2, Repeat: 1, Cache: "cold", Step: n%50 + 1, Keep: 1})

@@ -18,7 +18,10 @@ import (
 )
 
 // Kinds are the cells that take samples, with their frameworks.
-var Kinds = []string{"host", "numpy", "torch", "cupy", "jax", "cuda", "launcher"}
+var Kinds = []string{"host", "numpy", "torch", "cupy", "jax", "cuda", "launcher", Fake}
+
+// Fake is a cuda cell on the fake driver.
+const Fake = "fake"
 
 // kernels are what cells of each kind run: the file, its description in pawl.yaml, and the
 // source. Kernels write one element of each output: what takes time in a soak is pawl.
@@ -29,6 +32,7 @@ var kernels = map[string]struct{ file, described, source string }{
 	"cupy":     {"f.py", "python: f:f\n    framework: cupy", inPlace},
 	"jax":      {"f.py", "python: f:f\n    framework: jax", "def f(a, b, s):\n    return b.at[0].set(a[1]), a[:16] + 0\n"},
 	"cuda":     {"f.cu", "source: f.cu\n    entry: f\n    launch: {grid: [1], block: [1]}", "extern \"C\" __global__ void f(const ELEMENT *a, ELEMENT *b, ELEMENT *c, SCALAR s) { b[0] = a[1]; c[0] = a[s == 1]; }\n"},
+	Fake:       {"f.cu", "source: f.cu\n    entry: f\n    launch: {grid: [1], block: [1]}", "#include \"kernel.h\"\nKERNEL(f, 8, 8, 8, sizeof(SCALAR)) { ARG(ELEMENT *, 1)[0] = ARG(ELEMENT *, 0)[1]; ARG(ELEMENT *, 2)[0] = ARG(ELEMENT *, 0)[ARG(SCALAR, 3) == 1]; l->took = 5000; return 0; }\n"},
 	"launcher": {"f.cu", "source: f.cu\n    entry: f\n    launcher: true", "__global__ void one(const ELEMENT *a, ELEMENT *b, ELEMENT *c, SCALAR s) { b[0] = a[1]; c[0] = a[s == 1]; }\nextern \"C\" void f(cudaStream_t stream, const ELEMENT *a, ELEMENT *b, ELEMENT *c, SCALAR s) { one<<<1, 1, 0, stream>>>(a, b, c, s); }\n"},
 }
 

@@ -1,7 +1,6 @@
 package system
 
 import (
-	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"pawl/internal/native/cuda/cudafake"
 	"pawl/internal/native/nvml/nvmltest"
 	"pawl/internal/result"
+	"pawl/test/system/fakegpu/linked"
 )
 
 // fakeGPU builds pawl with two GPUs that do not exist.
@@ -21,33 +21,8 @@ var fakeGPU = sync.OnceValues(func() (string, error) { return buildFakeGPU("pawl
 
 // buildFakeGPU builds it with settings of its main package, each NAME=VALUE.
 func buildFakeGPU(name string, settings ...string) (string, error) {
-	library, err := cudafake.Library()
-	if err != nil {
-		return "", err
-	}
-	driver, err := os.ReadFile(library)
-	if err != nil {
-		return "", err
-	}
 	path := filepath.Join(cache, name)
-	set := ""
-	for _, setting := range settings {
-		set += " -X main." + setting
-	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", set, "-o", path, "pawl/test/system/fakegpu")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return "", err
-	}
-	_, err = file.Write(binary.LittleEndian.AppendUint64(driver, uint64(len(driver))))
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	return path, err
+	return path, linked.Build(path, settings...)
 }
 
 // newCUDAProject has the kernels of testdata/fake.cu that yaml describes, on a
