@@ -149,10 +149,10 @@ func current(ctx context.Context, dir string, report *result.Report) error {
 	case report.Commit == nil:
 		return &diag.Problem{Message: "the last check ran without a commit", Hint: again}
 	case report.Commit.Dirty:
-		return &diag.Problem{Message: "the last check measured files that were not committed", Hint: again}
+		return &diag.Problem{Message: "the last check was of files that were not committed", Hint: again}
 	case report.Commit.SHA != head.SHA:
 		return &diag.Problem{
-			Message: fmt.Sprintf("the last check measured commit %s, and %s is checked out", git.Short(report.Commit.SHA), git.Short(head.SHA)),
+			Message: fmt.Sprintf("the last check was of commit %s, and %s is checked out", git.Short(report.Commit.SHA), git.Short(head.SHA)),
 			Hint:    "run pawl check again",
 		}
 	}

@@ -181,12 +181,28 @@ func (g *gate) match(host *lab.Host, t trial, name string) (*measure.Match, erro
 	return host.Admit(name, jobs), nil
 }
 
-// try goes on until all wanted decisions are made, or time is up. A set of decisions counts
-// completely or not at all: those that end first differ from the rest.
+// turn is how long the device is kept before others who wait for it are next.
+var turn = time.Minute
+
+// take waits for the device, and returns how long that took.
+func (g *gate) take(ctx context.Context) (time.Duration, error) {
+	g.lab.Close() // whoever waits for it gets it now
+	began := time.Now()
+	lease, err := g.lab.Lease(ctx, g.jobs[0], lab.Purpose{})
+	if err != nil {
+		return 0, fmt.Errorf("wait for the device: %w", err)
+	}
+	took := time.Since(began)
+	_, err = lease.Cell.Close(ctx)
+	return took, err
+}
+
+// try goes on until all wanted decisions are made, or time is up, not counting time that it waits for
+// other runs. A set of decisions counts completely or not at all: those that end first differ from the
+// rest.
 func (g *gate) try(ctx context.Context) error {
 	end := g.Started.Add(g.For)
-	within, cancel := context.WithDeadline(ctx, end.Add(overtime))
-	defer cancel()
+	var taken time.Time
 	longest := time.Duration(0)
 	for number := g.curve.Sets; ; number++ {
 		made := func(t trial) int { return len(g.level(t).Decisions) }
@@ -198,7 +214,19 @@ func (g *gate) try(ctx context.Context) error {
 		if len(chosen) == 0 {
 			return ctx.Err()
 		}
+		if taken.IsZero() || time.Since(taken) >= turn {
+			waited, err := g.take(ctx)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				return err
+			}
+			end, taken = end.Add(waited), time.Now()
+		}
 		began := time.Now()
+		within, cancel := context.WithDeadline(ctx, end.Add(overtime))
+		defer cancel()
 		if err := g.decide(within, chosen, number, end); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"pawl/internal/build"
 	"pawl/internal/curve"
@@ -82,6 +83,41 @@ func mustBeDecided(t *testing.T, l *curve.Level, failed int, changes ...float64)
 	}
 	if !ok {
 		t.Errorf("%s +%g, behind %t: %+v; want %d of %v to fail", l.Kernel, l.Nominal, l.Behind, l.Decisions, failed, changes)
+	}
+}
+
+// Others who wait for the device get it between two sets, and what they keep it is not counted.
+func TestGateStepsAside(t *testing.T) {
+	before := turn
+	t.Cleanup(func() { turn = before })
+	turn = 0
+	trying(t, trial{0, 0, false, firstSet + 7}) // three sets
+	opts := once(t)
+	opts.For = time.Minute
+	got := make(chan error, 1)
+	go func() {
+		for saved, _ := os.ReadDir(opts.Folder); len(saved) == 0 && t.Context().Err() == nil; saved, _ = os.ReadDir(opts.Folder) {
+			time.Sleep(time.Millisecond)
+		}
+		file, err := os.OpenFile(os.Getenv("PAWL_LOCK_DIR")+"/.pawl-host.lock", os.O_RDWR, 0)
+		if err == nil {
+			err = unix.Flock(int(file.Fd()), unix.LOCK_EX)
+			time.Sleep(200 * time.Millisecond)
+			file.Close()
+		}
+		got <- err
+	}()
+	c, err := Gate(t.Context(), opts)
+	if err != nil || c.Sets < 3 {
+		t.Fatal(err, c.Sets)
+	}
+	select {
+	case err := <-got:
+		if err != nil {
+			t.Error(err)
+		}
+	default:
+		t.Error("the device was kept to the end")
 	}
 }
 

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -146,6 +147,35 @@ func (x *exam) unbuilt(name string, why *result.Fault) *result.Fault {
 		fault.Message, fault.Hint = fmt.Sprintf("the oracle %s is not available: %s", name, why.Message), why.Hint
 	}
 	return fault
+}
+
+// noteNewOracle says, of a row whose code is unchanged, that the change gives it another oracle or
+// tolerance: nothing is verified by that before the next change of its code.
+func (c *check) noteNewOracle(x *planned) []result.Warning {
+	own := x.candidate.Variant.Kernel
+	theirs := c.base.kernel(own.Name)
+	if theirs == nil || own.Oracle == nil {
+		return nil
+	}
+	if _, err := lab.FindAnswers(c.Spec, own); err != nil {
+		fault, _ := errors.AsType[*result.Fault](err)
+		if fault == nil {
+			fault = &result.Fault{Message: err.Error()}
+		}
+		return []result.Warning{{Code: "oracle", Message: "nothing was verified, and the next change of this kernel cannot be: " + fault.Message, Hint: fault.Hint}}
+	}
+	what := "oracle"
+	switch {
+	case theirs.Oracle == nil || c.otherOracle(theirs, own):
+	case otherTolerance(theirs.Tolerance, own.Tolerance):
+		what = "tolerance"
+	default:
+		return nil
+	}
+	return []result.Warning{{
+		Code: "oracle", Message: fmt.Sprintf("this change gives %s another %s; the code is unchanged, so nothing was verified by it", own.Name, what),
+		Hint: "pawl fuzz " + own.Name + " tries it now",
+	}}
 }
 
 // noteJudge says, for wrong answers, that the change's own oracle might call them right: an author

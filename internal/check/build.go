@@ -44,7 +44,11 @@ func (c *check) build(ctx context.Context, rows []*planned) []*built {
 	var out []*built
 	for i, x := range rows {
 		first := c.Update && x.entries.counts == nil && !x.dropped // the first baseline of its name is measured even if the code is unchanged
-		out = append(out, x.pair(elsewhere[i], first))
+		b := x.pair(elsewhere[i], first)
+		if b.unchanged {
+			b.notes = append(b.notes, c.noteNewOracle(x)...)
+		}
+		out = append(out, b)
 	}
 	return out
 }

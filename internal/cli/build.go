@@ -151,7 +151,7 @@ func showBuild(ctx context.Context, e *env, outcomes []bench.Built, exported str
 		fmt.Fprintf(e.stdout, "compiled with %s\n", set)
 	}
 	if len(flags) > 0 {
-		fmt.Fprintf(e.stdout, "  hint: %s\n", report.FlagsHint)
+		fmt.Fprintln(e.stdout, term.Wrap("  hint: "+report.FlagsHint, widthOf(e.stdout)))
 	}
 	if exported != "" {
 		fmt.Fprintf(e.stdout, "wrote %s/build.ninja and %s/compile_commands.json\n", exported, exported)

@@ -8,6 +8,7 @@ import (
 	"pawl/internal/run"
 	"pawl/internal/term"
 	"pawl/internal/unit"
+	"pawl/internal/worker"
 )
 
 // follower shows a run's events as progress on stderr.
@@ -46,6 +47,9 @@ func (f *follower) follow(event run.Event) {
 		f.show("profile", fmt.Sprintf("profiling %d/%d  %s", event.Done+1, event.Total, event.Row))
 	case run.Note:
 		f.progress.Line("pawl: " + event.Text)
+		if strings.Contains(event.Text, worker.Waiting) {
+			f.show("wait", "waiting for the other pawl")
+		}
 	case run.Stage:
 		f.stage = ""
 	case run.RowDone, run.Finished:

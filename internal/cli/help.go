@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,25 +23,47 @@ func setHelpWidth(width int) {
 	cobra.AddTemplateFunc("flags", func(f *pflag.FlagSet) string { return f.FlagUsagesWrapped(width) })
 }
 
-// fit fills the paragraphs of a text anew, for so many columns. Lines that are indented stay lines.
+// item matches the beginning of a line of a list: a term, and spaces up to the column of its text.
+var item = regexp.MustCompile(`^ +\S+(?: \S+)* {2,}`)
+
+// fit fills the paragraphs of a text anew, for so many columns, and the texts of lists in their column.
+// Other lines that are indented stay lines.
 func fit(text string, width int) string {
 	if width <= 0 {
 		return text
 	}
 	var out, paragraph []string
+	label, column := "", 0 // of the list's item that the paragraph is of
 	end := func() {
 		if len(paragraph) > 0 {
-			out = append(out, term.Fill(strings.Join(paragraph, " "), width)...)
-			paragraph = nil
+			filled := term.Fill(strings.Join(paragraph, " "), width-column)
+			for i, line := range filled {
+				filled[i] = strings.Repeat(" ", column) + line
+			}
+			filled[0] = label + filled[0][column:]
+			out = append(out, filled...)
 		}
+		paragraph, label, column = nil, "", 0
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		if line == "" || strings.HasPrefix(line, " ") {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		begins := item.FindString(line)
+		switch {
+		case column > 0 && indent == column && begins == "": // goes on
+			paragraph = append(paragraph, line[indent:])
+		case begins != "" && utf8.RuneCountInString(begins) < width/2:
+			end()
+			label, column = begins, utf8.RuneCountInString(begins)
+			paragraph = append(paragraph, line[len(begins):])
+		case indent > 0 || line == "":
 			end()
 			out = append(out, term.Wrap(line, width))
-			continue
+		default:
+			if column > 0 {
+				end()
+			}
+			paragraph = append(paragraph, line)
 		}
-		paragraph = append(paragraph, line)
 	}
 	end()
 	return strings.Join(out, "\n")

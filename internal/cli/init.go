@@ -59,14 +59,13 @@ func runInit(e *env, opts *initOptions, args []string) error {
 		return err
 	}
 	var entries []draft.Entry
-	var names []string
 	for _, file := range files {
 		source, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
 		}
 		for _, entry := range draft.Find(file, source, include(file)) {
-			entries, names = append(entries, entry), append(names, entry.Name)
+			entries = append(entries, entry)
 		}
 	}
 	if len(entries) == 0 {
@@ -76,7 +75,7 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	if err := disk.Write(specName, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, unit.Plural(len(entries), "kernel", "kernels"), unit.Few(names, 5))
+	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, unit.Plural(len(entries), "kernel", "kernels"), unit.Few(draft.Names(entries), 5))
 	if guesses := strings.Count(string(text), "# TODO"); guesses > 0 {
 		fmt.Fprintf(e.stdout, "%s marked TODO; check each, then delete its comment\n", unit.Plural(guesses, "guess is", "guesses are"))
 	}

@@ -34,11 +34,11 @@ func Write(entries []Entry) []byte {
 	if len(entries) == 0 {
 		return nil
 	}
-	taken := map[string]bool{}
 	var drafts []*draft
 	shared := true
-	for _, e := range entries {
-		d := &draft{Entry: e, kernel: uniqueName(e, taken)}
+	names := Names(entries)
+	for i, e := range entries {
+		d := &draft{Entry: e, kernel: names[i]}
 		if !d.accepted() {
 			d.simplify()
 		}
@@ -55,6 +55,16 @@ func Write(entries []Entry) []byte {
 		fmt.Fprintf(&b, "configs: # the sizes to run at; add those you care about\n  %s\n", drafts[0].config())
 	}
 	return []byte(b.String())
+}
+
+// Names returns what Write calls the kernels of the entries.
+func Names(entries []Entry) []string {
+	taken := map[string]bool{}
+	var names []string
+	for _, e := range entries {
+		names = append(names, uniqueName(e, taken))
+	}
+	return names
 }
 
 // uniqueName calls a kernel like its function, with the file's name where

@@ -25,7 +25,7 @@ func TestDraft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries := Find("src/"+filepath.Base(file), source, nil)
+		entries := Find("src/"+filepath.Base(file), source, func(string) []byte { return nil })
 		all = append(all, entries...)
 		t.Run(filepath.Base(file), func(t *testing.T) { checkDraft(t, entries, "testdata/draft/"+filepath.Base(file)+".yaml") })
 	}
@@ -139,7 +139,7 @@ func FuzzInfer(f *testing.F) {
 	f.Add("x.c", []byte("void f(int null, float *true, char y, short s, bool b, int N, int n) {}"))
 	f.Add("y.cu", []byte("__global__ void f(float *x) { x[threadIdx.x] = \xd8macro + and + N; }"))
 	f.Fuzz(func(t *testing.T, name string, source []byte) {
-		entries := Find(name, source, nil)
+		entries := Find(name, source, func(string) []byte { return nil })
 		if len(entries) == 0 {
 			return
 		}
@@ -175,7 +175,7 @@ func FuzzPrototypes(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, source []byte) {
 		for _, file := range []string{"k.c", "k.cpp", "k.cu"} {
-			entries := Find(file, source, nil)
+			entries := Find(file, source, func(string) []byte { return nil })
 			if len(entries) == 0 {
 				continue
 			}
@@ -191,4 +191,20 @@ func FuzzPrototypes(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The names that init prints are those in the file that it has written.
+func TestNamesAreThoseWritten(t *testing.T) {
+	source := []byte("void f(const float *x, float *y, int n) { for (int i = 0; i < n; i++) y[i] = x[i]; }\n")
+	entries := append(Find("a.c", source, func(string) []byte { return nil }), Find("b.c", source, func(string) []byte { return nil })...)
+	text := string(Write(entries))
+	names := Names(entries)
+	if len(names) != 2 || names[0] == names[1] {
+		t.Fatalf("names %q", names)
+	}
+	for _, name := range names {
+		if !strings.Contains(text, "\n  "+name+":\n") {
+			t.Errorf("no kernel %s in\n%s", name, text)
+		}
+	}
 }

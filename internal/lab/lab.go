@@ -305,7 +305,8 @@ func (l *Lab) Held() time.Duration {
 	return total
 }
 
-// Close ends the worker.
+// Close ends the worker, and gives the devices to whoever waits for them. A lab that is used
+// afterwards starts another.
 func (l *Lab) Close() {
 	l.starting.Lock()
 	defer l.starting.Unlock()

@@ -83,6 +83,9 @@ func toLock(m wire.Open, device string) []string {
 	return []string{device}
 }
 
+// Waiting is in the note that a worker sends while another run has the device.
+const Waiting = "; waiting for it"
+
 // lockOnce locks a device with its first cell and keeps it: a run is not interleaved with another.
 func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 	// Cells may be opened side by side; the first one's lock would keep the
@@ -97,7 +100,7 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 		return nil
 	}
 	lock, err := lockDevice(ctx, device, func(other holder) {
-		text := "another pawl is measuring on " + s.nameOf(device) + "; waiting for it"
+		text := "another pawl is measuring on " + s.nameOf(device) + Waiting
 		if who := other.String(); who != "" {
 			text += " (" + who + ")"
 		}
