@@ -203,7 +203,7 @@ func TestNamesAreThoseWritten(t *testing.T) {
 		t.Fatalf("names %q", names)
 	}
 	for _, name := range names {
-		if !strings.Contains(text, "\n  "+name+":\n") {
+		if !strings.Contains(text, "\n  "+name+": #") {
 			t.Errorf("no kernel %s in\n%s", name, text)
 		}
 	}
