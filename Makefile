@@ -61,7 +61,7 @@ demo: ## build pawl and let it judge six changes to the example kernels
 
 # unit keeps the processors busy, script and system often wait: beside each other they take little longer than one.
 test: setup lint ## what every change must pass: short tests; unit runs beside script and system
-	@MAKE='$(MAKE)' tools/lanes unit 'script system'
+	@MAKE='$(MAKE)' exec tools/lanes unit 'script system'
 
 long: ## the same with all draws and all cases: before a release, and when the science of a room changes
 	@$(MAKE) --no-print-directory test SHORT=
