@@ -26,7 +26,7 @@ LDFLAGS = -s -w \
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
 .PHONY: all build dist dist-check demo test long setup lint fmt unit script system forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
-# The parts of test run in their order, and time what runs alone.
+# Prerequisites are made in their order.
 .NOTPARALLEL:
 
 all: build
@@ -59,7 +59,9 @@ demo: ## build pawl and let it judge six changes to the example kernels
 		'  bin/pawl doctor                      what this machine has, and how to get the rest' \
 		'  docs/tutorial.md                     from nothing to your own kernel, measured and guarded'
 
-test: setup lint unit script system ## what every change must pass: short tests
+# unit keeps the processors busy, script and system often wait: beside each other they take little longer than one.
+test: setup lint ## what every change must pass: short tests; unit runs beside script and system
+	@MAKE='$(MAKE)' exec tools/lanes unit 'script system'
 
 long: ## the same with all draws and all cases: before a release, and when the science of a room changes
 	@$(MAKE) --no-print-directory test SHORT=

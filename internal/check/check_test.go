@@ -85,6 +85,9 @@ func TestTrios(t *testing.T) {
 				return
 			}
 			mustBe(t, row, result.Regression, result.TooFar) // 2% behind its base, 4% behind the best
+			if row.Why != nil {
+				t.Errorf("explained without being asked: %+v", row.Why)
+			}
 			if c := against.Change; math.Abs(c.Median-(520.0/510-1)) > 1e-9 || math.Abs(known.Change.Median-0.04) > 1e-9 || !c.Confirmed || len(c.Cells) != 8 {
 				t.Errorf("%s, %d cells", sidesOf(row), len(c.Cells))
 			}
@@ -549,30 +552,6 @@ func TestWorkerKilledInAMatch(t *testing.T) {
 		if side := sideOf(t, row, result.Base); len(side.Reason) > 0 {
 			t.Errorf("after %d ms: %v", delay, side.Reason)
 		}
-	}
-}
-
-// A row that became slower is explained.
-func TestExplained(t *testing.T) {
-	p := newProject(t)
-	p.kernel("k", 600)
-	p.commit("change")
-	row := rowOf(t, p.check(func(o *Options) { o.Explain = &explain.Settings{} }), "k/c")
-	mustBe(t, row, result.Regression)
-	if len(row.Why) != 1 || len(row.Why[0].Versions) != 2 {
-		t.Fatalf("explained %+v", row.Why)
-	}
-	why := row.Why[0]
-	if before := why.Versions[0]; before.Version != "base" || why.Last().Version != "change" || why.Sentence == "" {
-		t.Errorf("%+v", why)
-	}
-	for i, want := range []float64{row.Sides[0].Row.Timing.Median(), row.Timing.Median()} {
-		if got, known := why.Versions[i].Get("seconds"); !known || got != want {
-			t.Errorf("version %d took %g, want %g", i, got, want)
-		}
-	}
-	if row := rowOf(t, p.check(), "k/c"); row.Why != nil {
-		t.Errorf("explained without being asked: %+v", row.Why)
 	}
 }
 

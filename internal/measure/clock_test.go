@@ -316,7 +316,7 @@ func TestUnevenIsNotForged(t *testing.T) {
 			}
 			t.Parallel()
 			opts := quickly()
-			opts.MinSamples = 200
+			opts.MinSamples, opts.Timeout = 200, time.Minute // spinning takes long on a busy machine
 			timings, _, errs := Turns(t.Context(), []Side{{Cell: loaded(t, newWorker(t, unstolen), test.script), Instance: sized(spec.CellHost, 8)}}, opts, func(Progress) {})
 			if got := causeOf(errs[0]); got != test.want {
 				t.Errorf("cause %q (%v), want %q; %+v", got, errs[0], test.want, timings[0].Clock)

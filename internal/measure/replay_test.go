@@ -66,6 +66,9 @@ func TestReplayComputesTheSameChange(t *testing.T) {
 		"three of them":   {spec.CellHost, []int64{210_000, 200_000, 190_000}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "own cells" || name == "three") {
+				t.Skip("long: run by make long")
+			}
 			m, opts := playedOut(t, test.kind, test.nanos...)
 			row := rowOfMatch(t, m, test.kind, opts)
 			got, err := Replay(row, opts.HalfWidth)

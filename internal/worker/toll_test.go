@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -254,18 +255,19 @@ func TestGoneIsExplained(t *testing.T) {
 
 // A cell that goes on working on an answered request has.
 func TestBusyCellIsForged(t *testing.T) {
+	var closing sync.WaitGroup // side by side: the worker waits for seconds
 	for _, what := range []string{"answers and works on", "answers and sleeps"} {
-		t.Run(what, func(t *testing.T) {
-			c := connect(t)
-			cell := openLying(t, c, what)
-			if _, err := cell.Sample(t.Context(), wire.Sample{Count: 1, Repeat: 1}); err != nil {
-				t.Fatal(err)
-			}
+		cell := openLying(t, connect(t), what)
+		if _, err := cell.Sample(t.Context(), wire.Sample{Count: 1, Repeat: 1}); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		closing.Go(func() {
 			if _, err := cell.Close(t.Context()); causeOf(err) != result.CauseForged {
-				t.Errorf("got %v", err)
+				t.Errorf("%s: got %v", what, err)
 			}
 		})
 	}
+	closing.Wait()
 }
 
 func TestTaskStates(t *testing.T) {

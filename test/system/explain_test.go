@@ -19,7 +19,7 @@ func explained(t *testing.T, mode string) *project {
 		t.Skip("no git")
 	}
 	p := newCUDAProject(t, "")
-	p.env = append(p.env, "PAWL_NCU="+nsighttest.Use(t, mode))
+	p.env = append(p.env, "PAWL_NCU="+nsighttest.Make(t, mode))
 	text := func(entry string) string {
 		return "version: 1\nkernels:\n" + cudaKernel("k", entry) + cudaKernel("same", "scale") + "configs: {c: {N: 4096}}\n"
 	}
@@ -40,6 +40,7 @@ func (p *project) decode(out outcome) *result.Report {
 
 // A check profiles both versions of what became slower, says why, and keeps the profile with the run.
 func TestCheckExplains(t *testing.T) {
+	t.Parallel()
 	p := explained(t, nsighttest.Works)
 	got := p.run("check", "--json", "--budget", "200ms")
 	report := p.decode(got)
@@ -83,6 +84,7 @@ func TestCheckExplains(t *testing.T) {
 
 // Whatever happens to the profiler, a check has its verdict, and says what could not be seen.
 func TestCheckWithoutProfile(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		mode, option, says string
 	}{
@@ -92,6 +94,7 @@ func TestCheckWithoutProfile(t *testing.T) {
 		{nsighttest.Works, "off", ""},
 	} {
 		t.Run(test.mode+test.option, func(t *testing.T) {
+			t.Parallel()
 			p := explained(t, test.mode)
 			got := p.run("check", "--json", "--budget", "200ms", "--explain", test.option)
 			row := rowOf(t, p.decode(got), "k")
@@ -120,6 +123,7 @@ func TestCheckWithoutProfile(t *testing.T) {
 
 // The code of a stranger is profiled only if somebody asks for it, and never as root.
 func TestForkIsNotProfiled(t *testing.T) {
+	t.Parallel()
 	p := explained(t, nsighttest.Works)
 	tried := func(w result.Warning) bool { return strings.Contains(w.Message, "not profiled") }
 	row := rowOf(t, p.decode(p.run("check", "--json", "--budget", "200ms", "--fork")), "k")
@@ -137,6 +141,7 @@ func TestForkIsNotProfiled(t *testing.T) {
 
 // A profile of several kernels is one start of Nsight Compute, and names what it found.
 func TestProfileOfKernels(t *testing.T) {
+	t.Parallel()
 	p := explained(t, nsighttest.Works)
 	got := p.run("profile", "--json", "--repeats", "2")
 	report := p.decode(got)
@@ -175,6 +180,7 @@ func TestProfileOfKernels(t *testing.T) {
 
 // A kernel that cannot be measured is not explained, and keeps nobody else from it.
 func TestProfileBesideABrokenKernel(t *testing.T) {
+	t.Parallel()
 	p := explained(t, nsighttest.Works)
 	p.write("pawl.yaml", "version: 1\nkernels:\n"+cudaKernel("broken", "not_there")+cudaKernel("k", "scale")+"configs: {c: {N: 4096}}\n")
 	got := p.run("profile", "--json")

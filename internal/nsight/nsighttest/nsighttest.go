@@ -32,13 +32,20 @@ const (
 	ImportFails = "import-fails" // it cannot read the report
 )
 
-// Use makes the stand-in this process's Nsight Compute, and that of the workers it starts.
-func Use(t testing.TB, mode string) string {
+// Make makes the stand-in, and returns its path.
+func Make(t testing.TB, mode string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ncu")
 	if err := os.WriteFile(path, []byte(strings.Replace(script, "@MODE@", mode, 1)), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// Use makes the stand-in this process's Nsight Compute, and that of the workers it starts.
+func Use(t testing.TB, mode string) string {
+	t.Helper()
+	path := Make(t, mode)
 	t.Setenv("PAWL_NCU", path)
 	return path
 }
