@@ -1,4 +1,4 @@
-// Held-out face of instruction-cache, written after the predicates.
+// A second face of instruction-cache.
 #include "plant.cuh"
 
 template <int STEPS>

@@ -1,4 +1,4 @@
-// Held-out faces, written after the predicates: what is slow about memory.
+// Second faces of the causes: what is slow about memory.
 #include "plant.cuh"
 
 // particle_energies (uncoalesced-loads): a thread reads the 16 words of its particle one after the other, so a request of a
