@@ -21,6 +21,7 @@ type Entry struct {
 	Unless     []Exception
 	Gain       string  // upper bound of the speed-up, as a formula: where the next limit stands; "": not known
 	Reach      string  // the speed-up that is in reach with the work as it is; "": Gain
+	Amount     string  // the fact that says how much work there is for the limit that it names; "": it names none
 	Confidence float64 // that the cause is what it looks like: 0 to 1
 	Evidence   string  // a sentence with {facts} in it
 
@@ -132,6 +133,10 @@ func New(entries []Entry, notes []Note) (*Catalogue, error) {
 			return &one
 		}
 		made.gain, made.reach = gain(e.Gain), gain(e.Reach)
+		if e.Amount != "" {
+			_, err := compile(e.Amount, names)
+			bad("amount", e.Amount, err)
+		}
 		sentences := []string{e.Evidence}
 		if e.Less != nil {
 			list("when", e.Less.When, &made.less)

@@ -14,6 +14,7 @@ import (
 type Cause struct {
 	Sentence string           `json:"sentence"`           // "it is slower: registers spill to local memory (LDL 0 → 24)"
 	Finding  *Finding         `json:"finding,omitempty"`  // that only the slower version has, or that weighs more there
+	Shared   bool             `json:"shared,omitempty"`   // both versions are at the limit of Finding, and the slower one has more work there
 	Rests    []Pair           `json:"rests_on,omitempty"` // the facts that it rests on, before and after
 	Static   []Pair           `json:"static,omitempty"`   // registers, spills, occupancy, shared memory
 	Diff     *profile.Diff    `json:"diff,omitempty"`
@@ -73,6 +74,7 @@ func (c *Catalogue) Explain(before, after Side, slowdown float64) *Cause {
 		if slowdown == 0 {
 			slowdown = cause.Diff.Slowdown
 		}
+		cause.Diff.Weigh(slowdown)
 	}
 	if before.Mix != nil && after.Mix != nil {
 		cause.Code = profile.CompareMix(before.Mix, after.Mix)
@@ -108,6 +110,8 @@ func (c *Catalogue) Explain(before, after Side, slowdown float64) *Cause {
 	}
 	if cause.Finding != nil {
 		cause.Rests = c.rests(cause.Finding.ID, x, y)
+	} else if found, pair := c.more(x, y, slowdown); found != nil {
+		cause.Finding, cause.Shared, cause.Rests = found, true, []Pair{pair}
 	}
 	cause.Sentence = cause.sentence(slowdown)
 	return cause
@@ -144,6 +148,29 @@ func (c *Catalogue) only(slow, fast Facts) *Finding {
 	return nil
 }
 
+// more returns the limit that both versions are at, and how much of its work they have, where that differs about as
+// much as the time.
+func (c *Catalogue) more(before, after Facts, slowdown float64) (*Finding, Pair) {
+	if slowdown <= 0 || same(slowdown) {
+		return nil, Pair{}
+	}
+	there, here := c.Judge(before).Findings, c.Judge(after).Findings
+	if len(there) == 0 || len(here) == 0 || there[0].ID != here[0].ID {
+		return nil, Pair{}
+	}
+	for _, e := range c.entries {
+		if e.ID != here[0].ID || e.Amount == "" {
+			continue
+		}
+		a, known := before[e.Amount]
+		b, both := after[e.Amount]
+		if known && both && a.Value > 0 && b.Value > 0 && profile.Proportional(math.Log(b.Value/a.Value), slowdown, 2) {
+			return &here[0], Pair{words(e.Amount), a.Unit, a.Value, b.Value}
+		}
+	}
+	return nil, Pair{}
+}
+
 func builds(before, after Side) (differ []string) {
 	if before.Compiler != "" && after.Compiler != "" && before.Compiler != after.Compiler {
 		differ = append(differ, fmt.Sprintf("compiler: %s → %s", before.Compiler, after.Compiler))
@@ -174,6 +201,10 @@ func (c *Cause) sentence(slowdown float64) string {
 		direction = "it is faster"
 	}
 	switch {
+	case c.Shared && slowdown < 1:
+		return direction + ": less work at the same limit, " + c.Finding.ID + joined(parts)
+	case c.Shared:
+		return direction + ": more work at the same limit, " + c.Finding.ID + joined(parts)
 	case c.Finding != nil && slowdown > 0 && slowdown < 1:
 		return direction + ": no more " + c.Finding.ID + joined(parts)
 	case c.Finding != nil:
@@ -186,10 +217,12 @@ func (c *Cause) sentence(slowdown float64) string {
 	return direction + ", and no counter shows why"
 }
 
-// shown returns the numbers of the sentence: those that the finding rests on, then how the code and its
-// build differ, then what its resources say and the counters that moved most.
+// shown returns the numbers of the sentence: those that the finding rests on, then how it was built and the work that
+// changed as much as the time, then how the code differs, what its resources say and the other counters that moved most.
+// Numbers that do not show where the time went stand last: a count of instructions in the code says nothing of how
+// often they run.
 func (c *Cause) shown() (parts []string) {
-	const most = 4
+	const most, least = 4, 2
 	said := map[string]bool{}
 	add := func(p Pair) {
 		if text := p.String(); !said[p.Name] && len(parts) < most {
@@ -197,20 +230,27 @@ func (c *Cause) shown() (parts []string) {
 			parts = append(parts, text)
 		}
 	}
-	for _, p := range c.Rests[:min(2, len(c.Rests))] {
+	for _, p := range c.Rests[:min(least, len(c.Rests))] {
 		add(p)
+	}
+	parts = append(parts, c.Build[:min(least, len(c.Build))]...)
+	var moves []profile.Move
+	if c.Diff != nil && len(c.Rests) == 0 {
+		moves = c.Diff.Moves
+	}
+	for i, m := range moves {
+		if m.Shows && i < least {
+			add(Pair{m.Words, m.Unit, m.Before, m.After})
+		}
 	}
 	if c.Code != nil && len(c.Code.Sentences) > 0 {
 		parts = append(parts, c.Code.Sentences[0])
 	}
-	parts = append(parts, c.Build[:min(2, len(c.Build))]...)
 	for _, p := range c.Static {
 		add(p)
 	}
-	if c.Diff != nil && len(c.Rests) == 0 {
-		for _, m := range c.Diff.Moves {
-			add(Pair{m.Words, m.Unit, m.Before, m.After})
-		}
+	for _, m := range moves {
+		add(Pair{m.Words, m.Unit, m.Before, m.After})
 	}
 	return parts
 }

@@ -68,6 +68,59 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// What explains the time comes before counts of instructions in the code, and before counters that follow from it.
+func TestExplainWork(t *testing.T) {
+	side := func(sectors, fetches, registers float64, loads int) Side {
+		p := &profile.Profile{CC: 90, Metrics: map[profile.Metric]profile.Value{
+			profile.LoadSectors: {Number: sectors, Unit: "sector"}, profile.InstructionMiss: {Number: fetches}, profile.Registers: {Number: registers, Unit: "register"},
+		}}
+		mix := &profile.Mix{Keys: profile.Histogram{"LDG.32": loads}, Classes: map[profile.Class]int{}}
+		return Side{Evidence: Evidence{Mix: mix}, Repeats: []*profile.Profile{p}}
+	}
+	before, after := side(8388608, 2970, 26, 10), side(8912896, 4224, 42, 39)
+	want := "it is slower: sectors of global loads 8,388,608 → 8,912,896, global loads: 10 → 39, registers per thread 26 → 42, requests for instructions beyond the SM 2,970 → 4,224"
+	if cause := Builtin().Explain(before, after, 1.059); cause.Sentence != want {
+		t.Error(cause.Sentence)
+	}
+	after.Flags = []string{"-O1"}
+	if cause := Builtin().Explain(before, after, 1.059); !strings.HasPrefix(cause.Sentence, "it is slower: flag added: -O1, sectors of global loads ") {
+		t.Error(cause.Sentence)
+	}
+	after.Flags = nil
+	if cause := Builtin().Explain(before, after, 1.5); !strings.HasPrefix(cause.Sentence, "it is slower: global loads: 10 → 39, registers ") {
+		t.Error(cause.Sentence)
+	}
+}
+
+// Two versions at one limit differ by what goes through it, if that differs as the time does.
+func TestExplainSharedLimit(t *testing.T) {
+	side := func(bytes float64) Side {
+		metrics := map[profile.Metric]profile.Value{}
+		for m, v := range map[profile.Metric]float64{profile.DRAMPercent: 90, profile.DRAMBytes: bytes, profile.LocalShare: 0, profile.FMAPercent: 5} {
+			metrics[m] = profile.Value{Number: v}
+		}
+		metrics[profile.DRAMBytes] = profile.Value{Number: bytes, Unit: "B"}
+		return Side{Evidence: Evidence{Profile: &profile.Profile{CC: 90, Metrics: metrics}, Bytes: bytes}}
+	}
+	small, large := side(512<<20), side(768<<20)
+	for _, test := range []struct {
+		before, after Side
+		slowdown      float64
+		want          string
+	}{
+		{small, large, 1.43, "it is slower: more work at the same limit, dram-bound (bytes through DRAM 512 MiB → 768 MiB)"},
+		{large, small, 0.7, "it is faster: less work at the same limit, dram-bound (bytes through DRAM 768 MiB → 512 MiB)"},
+		{small, large, 3, "it is slower, and no counter shows why"},
+		{small, large, 1, "it takes as long, and no counter has moved"},
+		{small, large, 0.7, "it is faster, and no counter shows why"},
+		{small, small, 1.43, "it is slower, and no counter shows why"},
+	} {
+		if cause := Builtin().Explain(test.before, test.after, test.slowdown); cause.Sentence != test.want || cause.Shared != (cause.Finding != nil) {
+			t.Errorf("%g: %q, expected %q", test.slowdown, cause.Sentence, test.want)
+		}
+	}
+}
+
 // The same against itself has no cause.
 func TestExplainSame(t *testing.T) {
 	all := profiles(t, "h200_planted_curated.csv.gz")

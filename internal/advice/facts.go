@@ -25,6 +25,7 @@ type Evidence struct {
 	Threads  int     // of a block
 	SMs      int
 	Double   *bool // whether the kernel's arguments have f64 among them
+	Half     *bool // whether they have f16 or bf16
 	Matmul   *bool // whether it is a matrix product or attention
 
 	Bandwidth float64 // bytes a second that the device's DRAM reached at best
@@ -59,7 +60,7 @@ type Facts map[string]Fact
 var derived = map[string]string{ // units
 	"limited_by_registers": "", "limited_by_shared": "", "limited_by_warps": "", "limited_by_blocks": "", "limited_by_barriers": "",
 	"seconds": "s", "wall": "s", "work_flops": "", "work_bytes": "B", "moved_ratio": "×", "roof_pct": "%", "tail": "%", "math_pct": "%", "f64_share": "%", "ffma_share": "%",
-	"intensity": "", "f64_expected": "", "matmul": "", "uses_tma": "", "uses_wgmma": "", "uses_cp_async": "", "specialised": "", "persistent": "", "code_bytes": "B", "code_f64": "inst",
+	"intensity": "", "f64_expected": "", "f16_expected": "", "matmul": "", "uses_tma": "", "uses_wgmma": "", "uses_cp_async": "", "specialised": "", "persistent": "", "code_bytes": "B", "code_f64": "inst",
 	"code_local": "inst", "code_local_hot": "inst", "code_narrow_loads": "inst", "code_wide_loads": "inst", "code_tensor": "inst", "code_special_hot": "inst", "code_ffma_hot": "inst", "code_atomics": "inst",
 	"code_barriers": "inst", "stack": "B", "debug": "", "atomic_share": "%", "tensor_need_pct": "%", "memory_stalls": "%", "shared_stalls": "%", "occupancy_gap": "%",
 	"start_pct": "%", "uneven_pct": "%", "dram_used_pct": "%", "launches": "", "launch_pct": "%", "flops_pct": "%", "f16_share": "%",
@@ -229,6 +230,9 @@ func (f Facts) given(e Evidence) {
 	if e.Double != nil {
 		f.flag("f64_expected", *e.Double, FromWork)
 	}
+	if e.Half != nil {
+		f.flag("f16_expected", *e.Half, FromWork)
+	}
 	if e.Matmul != nil {
 		f.flag("matmul", *e.Matmul, FromWork)
 	}
@@ -269,6 +273,9 @@ func (f Facts) combine() {
 	}
 	f.share("f64_share", "flops_f64", "flops")
 	f.share("f16_share", "flops_f16", "flops")
+	if v, ok := f.get("f16_expected"); ok && v[0] == 0 { // compilers move constants with HFMA2
+		f.set("f16_share", 0, "%", FromWork)
+	}
 	if v, ok := f.get("flops_f32", "peak_f32", "sm_elapsed"); ok && v[1]*v[2] > 0 {
 		f.set("flops_pct", 100*v[0]/(v[1]*v[2]), "%", FromProfile)
 	}

@@ -35,6 +35,12 @@ func TestGather(t *testing.T) {
 			Evidence{Profile: p(map[profile.Metric]float64{profile.FlopsDouble: 20, profile.Flops: 200, profile.FloatFMA: 60, profile.DRAMBytes: 50})},
 			map[string]string{"f64_share": "10%", "ffma_share": "60%", "intensity": "4"},
 		},
+		"constants that HFMA2 moves": {
+			Evidence{Half: &no, Profile: p(map[profile.Metric]float64{profile.FlopsHalf: 20, profile.Flops: 200})}, map[string]string{"f16_share": "0%", "f16_expected": "0"},
+		},
+		"arguments in f16": {
+			Evidence{Half: &yes, Profile: p(map[profile.Metric]float64{profile.FlopsHalf: 20, profile.Flops: 200})}, map[string]string{"f16_share": "10%", "f16_expected": "1"},
+		},
 		"no operations": {
 			Evidence{Profile: p(map[profile.Metric]float64{profile.FlopsDouble: 0, profile.Flops: 0, profile.FloatFMA: 0, profile.DRAMBytes: 0})},
 			map[string]string{"f64_share": "none", "ffma_share": "none", "intensity": "none"},

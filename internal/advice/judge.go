@@ -60,11 +60,14 @@ type Advice struct {
 const unknownHeadroom = 0.3
 
 // mostBound caps bounds: nobody is helped by a promise of thousands.
-const mostBound = 100
+const mostBound = 1000
 
 // worth is the least headroom of a finding; what promises less is not said, unless it settles the matter or less work
-// would gain more.
+// would gain far more.
 const worth = 0.02
+
+// far is the share of the time, between a bound and what is in reach, from which on both are said.
+const far = 0.1
 
 // Judge returns what the catalogue says of the facts, the most promising first.
 func (c *Catalogue) Judge(f Facts) *Advice {
@@ -177,7 +180,7 @@ func (e compiled) judge(f Facts, a *Advice) (Finding, bool) {
 		found.Bound, found.Headroom = math.Max(found.Bound, 1), 0
 	}
 	found.Score = found.Headroom * found.Confidence
-	return found, e.Settled || e.Stops || found.Headroom >= worth || e.reach != nil && 1-1/found.Bound >= worth
+	return found, e.Settled || e.Stops || found.Headroom >= worth || e.reach != nil && 1-1/found.Bound >= far
 }
 
 // Fill writes facts into a sentence. One that is not known is "?".
@@ -194,7 +197,6 @@ func Fill(sentence string, f Facts) string {
 // Gain writes the upper bound: "at most 2.3× faster". Where only less work comes near it, what is in reach
 // without that stands first.
 func (x Finding) Gain() string {
-	const far = 0.1 // of the time, between the bound and what is in reach
 	switch {
 	case x.Bound > 1 && x.Headroom < worth:
 		return "nothing to gain as it is; at most " + times(x.Bound)

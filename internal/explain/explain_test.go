@@ -99,7 +99,7 @@ func TestFile(t *testing.T) {
 	}
 	shown := text(t, a, false)
 	for _, want := range []string{
-		"pawl 1.0 · " + file + " · NVIDIA H200 · 26 kernels, 78 launches\n", "load_bad <<<262144, 256>>>    459 µs    21%", "uncoalesced-loads: at most 4.3× faster", "at-roof: nothing to gain here",
+		"pawl 1.0 · " + file + " · NVIDIA H200 · 26 kernels, 78 launches\n", "load_bad <<<262144, 256>>>    459 µs    21%", "uncoalesced-loads: at most 4.8× faster", "at-roof: nothing to gain here",
 		"lat <<<2112, 256, 102400>>>", "nothing stands out", "--kernel NAME",
 	} {
 		if !strings.Contains(shown, want) {

@@ -184,8 +184,11 @@ func (l *Lab) StaticEvidence(job *Job, t *result.Timing, k StaticKernel) advice.
 	if job.Instance == nil {
 		return e
 	}
-	double := slices.ContainsFunc(job.Instance.Args, func(a spec.InstanceArg) bool { return a.DType == dtype.F64 })
-	e.Double = &double
+	has := func(types ...dtype.Type) *bool {
+		is := slices.ContainsFunc(job.Instance.Args, func(a spec.InstanceArg) bool { return slices.Contains(types, a.DType) })
+		return &is
+	}
+	e.Double, e.Half = has(dtype.F64), has(dtype.F16, dtype.BF16)
 	e.Launches = len(job.Instance.Launches)
 	if e.Launches != 1 {
 		return e

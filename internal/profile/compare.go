@@ -17,6 +17,7 @@ type Move struct {
 	Change float64 `json:"change"`             // logarithm of the ratio, or for percentages the difference over 100
 	Beyond float64 `json:"beyond"`             // the change in units of noise, less one; what is at most zero is noise
 	Limit  bool    `json:"limiting,omitempty"` // it belongs to what limits the slower version
+	Shows  bool    `json:"shows,omitempty"`    // it is work that grew or shrank about as much as the time
 	Rank   float64 `json:"rank"`
 }
 
@@ -39,6 +40,22 @@ const (
 // concerns reports whether a group has to do with a limit.
 func (g Group) concerns(limit Group) bool {
 	return g == limit || g == GroupAccess && (limit == GroupDRAM || limit == GroupL2 || limit == GroupL1 || limit == GroupLatency)
+}
+
+// memory reports whether a group is a level of memory, or how memory is accessed.
+func (g Group) memory() bool {
+	return g == GroupDRAM || g == GroupL2 || g == GroupL1 || g == GroupAccess
+}
+
+// loads reports whether work of a group takes time where a limit is: what passes one level of memory passes others.
+func (g Group) loads(limit Group) bool {
+	return g.concerns(limit) || g.memory() && (limit.memory() || limit == GroupLatency)
+}
+
+// work are the counters of what a launch has done. Other counters say how, or how fast.
+var work = []Metric{
+	Instructions, FlopsFloat, FlopsDouble, FlopsTensor, LocalLoads, LocalStores, SpillRequests, LoadRequests, StoreRequests, LoadSectors, StoreSectors, L2Sectors,
+	DRAMRead, DRAMWritten, DRAMBytes, SharedWaves, SharedAtomics, AtomicSectors, ReduceSectors, GlobalReduces, GlobalAtomics, TMABytes, WarpGroupMMA,
 }
 
 // moving are the counters that are compared: causes before their consequences. Weight says how much
@@ -217,8 +234,48 @@ func Compare(before, after []*Profile) *Diff {
 		}
 		d.Moves = append(d.Moves, m)
 	}
-	slices.SortStableFunc(d.Moves, func(a, b Move) int { return cmp.Compare(b.Rank, a.Rank) })
+	d.Weigh(d.Slowdown)
 	return d
+}
+
+// Weigh orders the moves of versions whose time differs by a factor: first the work that changed about as much as the
+// time, where the slower version is limited or, if nothing did there, anywhere. That more work takes more time needs no
+// further reason; what moved further than the time can have cost no more than a part of it.
+func (d *Diff) Weigh(slowdown float64) {
+	group := map[Metric]Group{}
+	for _, counter := range moving {
+		group[counter.metric] = counter.group
+	}
+	shows := func(at func(Group) bool) (found bool) {
+		for i := range d.Moves {
+			m := &d.Moves[i]
+			m.Shows = slices.Contains(work, m.Metric) && at(group[m.Metric]) && Proportional(m.Change, slowdown, 1.5)
+			found = found || m.Shows
+		}
+		return found
+	}
+	if !shows(func(g Group) bool { return g.loads(d.Limit) }) {
+		shows(func(Group) bool { return true })
+	}
+	slices.SortStableFunc(d.Moves, func(a, b Move) int {
+		switch {
+		case a.Shows && !b.Shows:
+			return -1
+		case b.Shows && !a.Shows:
+			return 1
+		}
+		return cmp.Compare(b.Rank, a.Rank)
+	})
+}
+
+// Proportional reports whether a change, a logarithm, is about as large as that of the time: at most so many times as large,
+// and no less than that part of it.
+func Proportional(change, slowdown, times float64) bool {
+	if slowdown <= 0 || math.Abs(math.Log(slowdown)) < leastNoise {
+		return false
+	}
+	part := change / math.Log(slowdown)
+	return part >= 1/times && part <= times
 }
 
 // change compares two readings: percentages by their difference, counts by their ratio. What comes from

@@ -75,6 +75,42 @@ func TestCompareMissing(t *testing.T) {
 	}
 }
 
+// A part of a softmax is done twice, and it takes 5.9% longer: the sectors that it loads say so, and come before what
+// moved further.
+func TestCompareWork(t *testing.T) {
+	p := func(dram, sectors, fetches, registers, instructions float64) []*Profile {
+		return []*Profile{{Metrics: map[Metric]Value{
+			Duration: {1e-4, "s"}, DRAMPercent: {dram, "%"}, LoadSectors: {sectors, "sector"}, InstructionMiss: {fetches, ""}, Registers: {registers, "register"}, Instructions: {instructions, "inst"},
+		}}}
+	}
+	first := func(slowdown, dram, instructions float64) (names []Metric) {
+		d := Compare(p(dram, 8388608, 2970, 26, 1e6), p(dram, 8912896, 4224, 42, instructions))
+		d.Weigh(slowdown)
+		for _, m := range d.Moves {
+			names = append(names, m.Metric)
+			if m.Shows != (m.Metric == LoadSectors && slowdown == 1.059 || m.Metric == Instructions && dram == 0) {
+				t.Errorf("%g, %g: %+v", slowdown, dram, m)
+			}
+		}
+		return names
+	}
+	for _, test := range []struct {
+		slowdown, dram, instructions float64
+		want                         Metric
+	}{
+		{1.059, 90, 1e6, LoadSectors},
+		{1.059, 90, 1.06e6, LoadSectors}, // DRAM is the limit, and issuing is not
+		{1.5, 90, 1e6, Registers},        // sectors say nothing of so much time
+		{0.94, 90, 1e6, Registers},       // nor of less
+		{0, 90, 1e6, Registers},
+		{1, 90, 1e6, Registers},
+	} {
+		if got := first(test.slowdown, test.dram, test.instructions); got[0] != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
 // Compared the other way round, the same counters moved as far, to the other side.
 func TestCompareBothWays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -29,8 +29,9 @@ extern "C" __global__ void __launch_bounds__(256)
   float sum = 0;
 #pragma unroll 4
   for (int i = threadIdx.x; i < per_block / 4; i += 256) {
-    const int p = first + 4 * i;
-    sum += of_position(p) + of_position(p + 1) + (of_position(p + 2) + of_position(p + 3));
+    int4 p = make_int4(first + 4 * i, first + 4 * i + 1, first + 4 * i + 2, first + 4 * i + 3);
+    asm volatile("" : "+r"(p.x), "+r"(p.y), "+r"(p.z), "+r"(p.w)); // as if they had been read: as much arithmetic as the plant
+    sum += of_position(p.x) + of_position(p.y) + (of_position(p.z) + of_position(p.w));
   }
   sum = block_sum(sum);
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;

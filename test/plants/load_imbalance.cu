@@ -3,34 +3,51 @@
 
 // growing_ranges: number i is compared with m (i / n)² sources, and a block has neighbouring numbers: of 264 blocks, two
 // an SM, the last SM has 1.9 times the average.
-// Fixed: warps take groups of 32 numbers in turns, so that every block has short and long ones.
-template <bool DEALT>
-__device__ inline void compare(const float *x, const float4 *sources, float *y, int m, float scale) {
-  const int warp = threadIdx.x / 32;
-  const int group = DEALT ? warp * gridDim.x + blockIdx.x : blockIdx.x * 32 + warp;
-  const int i = group * 32 + threadIdx.x % 32;
+// Fixed: a block takes every 264th group of 32 numbers, and its warps share the sources of each group.
+__device__ inline int count_of(int group, int m, float scale) {
   const float share = group * scale;
-  const int count = (int)(share * share * m) / 4; // the same for a whole warp
-  const float own = x[i];
-  float sum = 0;
-  for (int k = 0; k < count; k++) {
-    const float4 s = sources[k];
-    sum += fmaxf(1 - (s.x - own) * (s.x - own), 0) + fmaxf(1 - (s.y - own) * (s.y - own), 0) +
-           (fmaxf(1 - (s.z - own) * (s.z - own), 0) + fmaxf(1 - (s.w - own) * (s.w - own), 0));
-  }
-  y[i] = sum;
+  return (int)(share * share * m) / 4; // the same for a whole warp
+}
+
+__device__ inline float near(float4 s, float own) {
+  return fmaxf(1 - (s.x - own) * (s.x - own), 0) + fmaxf(1 - (s.y - own) * (s.y - own), 0) +
+         (fmaxf(1 - (s.z - own) * (s.z - own), 0) + fmaxf(1 - (s.w - own) * (s.w - own), 0));
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 2)
     growing_ranges(const float *__restrict__ x, const float4 *__restrict__ sources, float *__restrict__ y, int m,
                    float scale) {
-  compare<false>(x, sources, y, m, scale);
+  const int group = blockIdx.x * 32 + threadIdx.x / 32;
+  const int i = group * 32 + threadIdx.x % 32;
+  const int count = count_of(group, m, scale);
+  const float own = x[i];
+  float sum = 0;
+  for (int k = 0; k < count; k++) sum += near(sources[k], own);
+  y[i] = sum;
 }
 
 extern "C" __global__ void __launch_bounds__(1024, 2)
     growing_ranges_fixed(const float *__restrict__ x, const float4 *__restrict__ sources, float *__restrict__ y, int m,
                          float scale) {
-  compare<true>(x, sources, y, m, scale);
+  __shared__ float parts[2][32][32]; // in turns, so that a group needs one barrier
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  float next = x[blockIdx.x * 32 + lane];
+  for (int g = 0; g < 32; g++) {
+    const int group = g * gridDim.x + blockIdx.x;
+    const int count = count_of(group, m, scale);
+    const float own = next;
+    if (g < 31) next = x[(group + gridDim.x) * 32 + lane];
+    float sum = 0;
+    for (int k = warp; k < count; k += 32) sum += near(sources[k], own);
+    parts[g % 2][warp][lane] = sum;
+    __syncthreads();
+    if (warp == g) {
+      sum = 0;
+#pragma unroll 8
+      for (int w = 0; w < 32; w++) sum += parts[g % 2][w][lane];
+      y[group * 32 + lane] = sum;
+    }
+  }
 }
 
 // Of 1024 rows, number 512 has `giant` pieces of 256 numbers; the others have one.

@@ -169,8 +169,8 @@ type judge struct {
 }
 
 func (j judge) side(k kernel) advice.Side {
-	double := j.work[k].double
-	e := advice.Evidence{Seconds: j.seconds[k], Flops: j.work[k].flops, Bytes: j.work[k].bytes, Double: &double, Launches: j.work[k].launches}
+	double, half := j.work[k].double, j.work[k].half
+	e := advice.Evidence{Seconds: j.seconds[k], Flops: j.work[k].flops, Bytes: j.work[k].bytes, Double: &double, Half: &half, Launches: j.work[k].launches}
 	if j.work[k].launches > 1 {
 		e.Wall = j.wall[k]
 		// ncu has profiled one launch of several: the declared work is that of all.
@@ -220,7 +220,7 @@ func (j judge) row(line map[string]string, size string, total map[kernel]float64
 type plan struct {
 	flops, bytes float64
 	launches     int
-	double       bool
+	double, half bool
 }
 
 // readPlan reads the lines of plan.txt that say what is declared.
@@ -242,7 +242,7 @@ func readPlan(file string) (map[kernel]plan, error) {
 			now = kernel{f[1], f[2]}
 			p = plan{flops: number(f[4]), bytes: number(f[5])}
 		case f[0] == "buffer":
-			p.double = p.double || f[2] == "f64"
+			p.double, p.half = p.double || f[2] == "f64", p.half || f[2] == "f16" || f[2] == "bf16"
 		case f[0] == "launch":
 			p.launches++
 		default:

@@ -1,4 +1,4 @@
-// Held-out faces, written after the predicates: how work is spread over the GPU.
+// Second faces of the causes: how work is spread over the GPU.
 #include "plant.cuh"
 
 // few_long_rows (small-grid): a block sums a row, and there are 24 rows.

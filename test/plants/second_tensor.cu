@@ -1,4 +1,4 @@
-// Held-out face of tensor-unused, written after the predicates.
+// A second face of tensor-unused.
 #include "tensor.cuh"
 
 // project_channels: a product of f16 matrices in tiles of 64 by 64 on the FMA pipe, 16 sums a thread.

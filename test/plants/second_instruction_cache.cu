@@ -1,4 +1,4 @@
-// Held-out face of instruction-cache, written after the predicates.
+// A second face of instruction-cache.
 #include "plant.cuh"
 
 template <int STEPS>
@@ -8,7 +8,8 @@ __device__ inline float straight(float s, float v) {
   return s;
 }
 
-// unrolled_loop: the body of the only loop is 16,384 steps, 256 KB, which all warps go through: twice what an SM's cache holds.
+// unrolled_loop: the body of the only loop is 16,384 steps, which all warps go through: 160 KB of code, as the
+// compiler makes a function of a part of them. An SM's cache holds 128 KB.
 // Fixed: a body of 256 steps, 4 KB.
 extern "C" __global__ void __launch_bounds__(128) unrolled_loop(const float *__restrict__ x, float *__restrict__ y, int times) {
   const int i = blockIdx.x * 128 + threadIdx.x;

@@ -1,4 +1,4 @@
-// Held-out faces, written after the predicates: what is slow about instructions.
+// Second faces of the causes: what is slow about instructions.
 #include "plant.cuh"
 
 __device__ inline float settle(float v, int steps) {
