@@ -3,12 +3,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+	"regexp"
 	"strings"
 	"time"
 
@@ -162,8 +163,8 @@ func newRoot(e *env) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if invalid, found := errors.AsType[*pflag.InvalidValueError](err); found && expected[invalid.GetFlag().Value.Type()] != "" {
 			err = fmt.Errorf("--%s %s: expected %s", invalid.GetFlag().Name, invalid.GetValue(), expected[invalid.GetFlag().Value.Type()])
-			if _, plain := strconv.ParseFloat(invalid.GetValue(), 64); plain == nil && invalid.GetFlag().Value.Type() == "duration" {
-				err = fmt.Errorf("%w; did you mean %ss?", err, invalid.GetValue())
+			if meant := durationMeant(invalid.GetValue()); meant != "" && invalid.GetFlag().Value.Type() == "duration" {
+				err = fmt.Errorf("%w; did you mean %s?", err, meant)
 			}
 		}
 		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
@@ -175,6 +176,23 @@ func newRoot(e *env) *cobra.Command {
 	)
 	complete(root)
 	return root
+}
+
+// unitWord matches a number and what people call the unit behind it.
+var unitWord = regexp.MustCompile(`^([0-9.]+) ?(s|m|h|)(?:ecs?|econds?|ins?|inutes?|ours?|rs?|)$`)
+
+// durationMeant returns the duration that a text without a unit, or with another word for it, may
+// mean; "" where there is none.
+func durationMeant(text string) string {
+	m := unitWord.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	meant := m[1] + cmp.Or(m[2], "s")
+	if _, err := time.ParseDuration(meant); err != nil {
+		return ""
+	}
+	return meant
 }
 
 // expected describes the values of flags, by their types.
