@@ -64,9 +64,7 @@ func runInit(e *env, opts *initOptions, args []string) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", file, err)
 		}
-		for _, entry := range draft.Find(file, source, include(file)) {
-			entries = append(entries, entry)
-		}
+		entries = append(entries, draft.Find(file, source, include(file))...)
 	}
 	if len(entries) == 0 {
 		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (or a pointer to char that they write to, with a size)", unit.Few(files, 5))
