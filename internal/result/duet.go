@@ -10,6 +10,8 @@ const (
 	Base  Role = "base"  // the version that the change was made to: the merge base
 	Best  Role = "best"  // the best-known version, as the baseline names it
 	Other Role = "other" // the first of two files
+
+	Defaults Role = "defaults" // the params as pawl.yaml has them, beside those that a search has found
 )
 
 // Side is another version of a row, measured in turns with it.

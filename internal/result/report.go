@@ -18,6 +18,7 @@ const (
 	KindCheck    Kind = "check"
 	KindCompare  Kind = "compare"
 	KindProfile  Kind = "profile"
+	KindTune     Kind = "tune"
 	KindFuzz     Kind = "fuzz"     // about answers instead of times
 	KindSelftest Kind = "selftest" // the same
 )
@@ -49,7 +50,8 @@ type Report struct {
 	OwnFindings []string     `json:"own_findings,omitempty"` // ids of the entries of pawl.yaml that kernels are explained by
 	Selftest    *Selftest    `json:"selftest,omitempty"`
 	Bisect      *Bisect      `json:"bisect,omitempty"` // the search that a check ended
-	Cost        *Cost        `json:"cost,omitempty"`   // older reports have none
+	Tuning      *Tuning      `json:"tuning,omitempty"`
+	Cost        *Cost        `json:"cost,omitempty"` // older reports have none
 }
 
 // Tool is the pawl that made a report.

@@ -22,8 +22,13 @@ var floors = []floor{
 		why:   "git, forges and the bindings report what they find, a report what it is given; none needs to know pawl",
 	},
 	{
+		rooms: "space",
+		uses:  "formula", // constraints are formulas
+		why:   "what can be searched is known without a kernel",
+	},
+	{
 		rooms: "spec",
-		uses:  "csource diag dtype formula", // csource: arguments are compared with the functions that take them
+		uses:  "csource diag dtype formula space", // space: params and constraints are one. csource: arguments are compared with the functions that take them
 		why:   "the spec is what the user wrote, formulas included, and not how it is run",
 	},
 	{
@@ -43,7 +48,7 @@ var floors = []floor{
 	},
 	{
 		rooms: "foreign machine sanitizer",
-		uses:  "diag result", // diag: what is wrong in a file has a place there
+		uses:  "diag formula result space", // diag: what is wrong in a file has a place there. formula, space: other tuners' files describe spaces
 		why:   "the machine and what other tools write are read into the one document",
 	},
 
@@ -88,6 +93,11 @@ var floors = []floor{
 		rooms: "clocks",
 		uses:  "result stat",
 		why:   "readings are compared, whoever has made them",
+	},
+	{
+		rooms: "search",
+		uses:  "formula space stat", // formula: values of params are coordinates
+		why:   "a strategy that knows what it searches could not be tried on recordings",
 	},
 	{
 		rooms: "profile",
@@ -190,7 +200,7 @@ var floors = []floor{
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin.
 		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft explain forge fuzz lab report
-			result run selftest spec term unit wake worker`,
+			result run selftest spec term tune unit wake worker`,
 		why: face,
 	},
 	{

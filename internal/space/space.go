@@ -1,0 +1,14 @@
+// Package space holds what a search goes over: params with their values, and constraints between them.
+// A space is never made whole: it is counted, drawn from and walked through as far as somebody asks.
+package space
+
+import "pawl/internal/formula"
+
+// Param is one param of a space and the values that it can have, the default first.
+type Param struct {
+	Name   string
+	Values []formula.Value
+}
+
+// Point is one value for every param, by its index into Param.Values.
+type Point []uint16
