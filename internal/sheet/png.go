@@ -17,14 +17,23 @@ import (
 const sharpness = 2
 
 // PNG writes the page as pixels.
-func (s Sheet) PNG(w io.Writer, theme Theme) error {
+func (s Sheet) PNG(w io.Writer, theme Theme) error { return writePNG(w, s, theme) }
+
+// page is what can be drawn.
+type page interface {
+	name() string // for those who cannot see it
+	width() float64
+	draw(c canvas) (height float64)
+}
+
+func writePNG(w io.Writer, s page, theme Theme) error {
 	fonts, err := newFaces(sharpness)
 	if err != nil {
 		return err
 	}
 	height := s.draw(&nothing{fonts})
 	palette := theme.palette()
-	c := &pixels{faces: fonts, palette: palette, image: image.NewRGBA(image.Rect(0, 0, pageWidth*sharpness, int(math.Ceil(height*sharpness))))}
+	c := &pixels{faces: fonts, palette: palette, image: image.NewRGBA(image.Rect(0, 0, int(s.width()*sharpness), int(math.Ceil(height*sharpness))))}
 	draw.Draw(c.image, c.image.Bounds(), image.NewUniform(palette[back]), image.Point{}, draw.Src)
 	s.draw(c)
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}

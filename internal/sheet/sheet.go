@@ -1,6 +1,7 @@
 // Package sheet draws what is known of a kernel on one page: roofline, utilisation, what warps wait
-// for, samples, and findings; one version, or one beside the other. A page is SVG or PNG, on light or
-// dark ground.
+// for, samples, and findings; one version, or one beside the other. It also draws a Search for better
+// params: the best so far, what each param matters, and time beside energy. A page is SVG or PNG, on
+// light or dark ground.
 //
 // A Sheet is data with final words. The same sheet gives the same bytes.
 package sheet
@@ -73,6 +74,9 @@ const (
 	large     = 19
 	barStep   = 27
 )
+
+func (s Sheet) name() string   { return s.Title }
+func (s Sheet) width() float64 { return pageWidth }
 
 // draw puts the sheet onto a canvas, and returns the height that it took.
 func (s Sheet) draw(c canvas) float64 {

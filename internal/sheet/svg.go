@@ -9,17 +9,19 @@ import (
 )
 
 // SVG returns the page as a picture that stands alone.
-func (s Sheet) SVG(theme Theme) (string, error) {
+func (s Sheet) SVG(theme Theme) (string, error) { return writeSVG(s, theme) }
+
+func writeSVG(s page, theme Theme) (string, error) {
 	fonts, err := newFaces(1)
 	if err != nil {
 		return "", err
 	}
 	c := &vectors{faces: fonts}
-	title := escaped(fit(c, s.Title, large, 4*pageWidth)) // for who cannot see it, and has no use for thousands of letters
+	title := escaped(fit(c, s.name(), large, 4*pageWidth)) // for who cannot see it, and has no use for thousands of letters
 	height := s.draw(c)
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %s" width="%d" height="%s" role="img" aria-label="%s" font-family="Go, 'Helvetica Neue', Arial, sans-serif">`,
-		pageWidth, decimal(height), pageWidth, decimal(height), title)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s" font-family="Go, 'Helvetica Neue', Arial, sans-serif">`,
+		decimal(s.width()), decimal(height), decimal(s.width()), decimal(height), title)
 	b.WriteString("<title>" + title + "</title><style>")
 	b.WriteString(rules(theme))
 	if theme == Auto {
