@@ -33,7 +33,7 @@ var pageTemplate = template.Must(template.Must(template.New("page").Funcs(templa
 	"caption":   func(m view.Map) string { return tileMap{m}.caption() },
 	"tiles":     func(m view.Map) template.HTML { return tileMap{m}.svg() },
 	"edges":     func(m view.Map) string { return tileMap{m}.edges() },
-	"addressOf": addressOf,
+	"addressOf": addressOf, "sourceOf": sourceOf,
 	"axis":      axis, "dot": dot, "levelAxis": levelAxis, "cells": cells, "steps": steps, "strip": strip, "spread": spread,
 }).Parse(pageText)).Parse(partText + plotText + styleText))
 
@@ -48,8 +48,13 @@ func HTML(v view.View) ([]byte, error) {
 }
 
 // addressOf returns the address of a picture that stands in the page itself. Its styles end with it.
-func addressOf(p view.Picture) template.URL {
-	return template.URL("data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(p.SVG)))
+func addressOf(svg string) template.URL { return template.URL(address(svg)) }
+
+// sourceOf is addressOf for one of several pictures that a page picks from.
+func sourceOf(svg string) template.Srcset { return template.Srcset(address(svg)) }
+
+func address(svg string) string {
+	return "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(svg))
 }
 
 // page returns the sections of a page.

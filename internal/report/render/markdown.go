@@ -90,7 +90,11 @@ func (d *markdown) section(s view.Section) {
 		d.table(s.Table, s.Noun)
 	}
 	d.names(s)
-	left := s.Left + d.lines(s) + d.items(s.Items)
+	left := s.Left + d.lines(s)
+	if s.Code.Text != "" {
+		d.add(fencedAs(s.Code.Language, strings.TrimSpace(strings.Map(visible, s.Code.Text))))
+	}
+	left += d.items(s.Items)
 	untold := 0
 	for _, part := range s.Parts {
 		const head = 1000 // bytes around a table

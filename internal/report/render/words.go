@@ -82,12 +82,14 @@ func clip(text string, most int) string {
 }
 
 // fenced returns a code block whose fence the text cannot close.
-func fenced(text string) string {
+func fenced(text string) string { return fencedAs("", text) }
+
+func fencedAs(language, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	return fence + "\n" + text + "\n" + fence + "\n\n"
+	return fence + language + "\n" + text + "\n" + fence + "\n\n"
 }
 
 // CSV renders the records of a view.

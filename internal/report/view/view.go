@@ -97,6 +97,7 @@ type Section struct {
 	Duets   []Duet
 	History []History
 	Picture *Picture
+	Code    Code
 	Facts   []Fact
 	Parts   []Section
 
@@ -113,13 +114,20 @@ func (s Section) Shown(form Form) bool { return s.In&form != 0 }
 // Empty reports whether a section has nothing to show.
 func (s Section) Empty() bool {
 	parts := len(s.Names) + len(s.Lines) + len(s.Items) + len(s.Tools) + len(s.Charts) + len(s.Strips) + len(s.Duets) + len(s.History) + len(s.Parts)
-	return s.Table == nil && s.Picture == nil && s.Changes == nil && s.Facts == nil && s.Left == 0 && parts == 0
+	return s.Table == nil && s.Picture == nil && s.Code.Text == "" && s.Changes == nil && s.Facts == nil && s.Left == 0 && parts == 0
 }
 
 // Picture is a drawing of pawl's own, for a page.
 type Picture struct {
-	SVG  string // it follows the reader's theme
-	Says string // for those who cannot see it
+	SVG    string // it follows the reader's theme
+	Narrow string // the same for a narrow screen; may be empty
+	Says   string // for those who cannot see it
+}
+
+// Code is lines to be copied as they are.
+type Code struct {
+	Text     string
+	Language string // as Markdown names it
 }
 
 // Name is a row, or several of one kernel.
