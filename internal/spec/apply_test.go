@@ -108,7 +108,7 @@ func TestApplyRefuses(t *testing.T) {
 		"no such param":    {"    params: {A: [1, 2]}", "k", "AA=2", `kernel k has no param "AA"`},
 		"no params":        {"", "k", "A=2", "kernel k has no params"},
 		"no such value":    {"    params: {A: [1, 2]}", "k", "A=3", `"3" is not a value of A in kernel k: it lists 1, 2`},
-		"a constraint":     {"    params: {A: [1, 2], B: [1, 2]}\n    constraints: [\"A >= B\"]", "k", "B=2", "A >= B is false"},
+		"a constraint":     {"    params: {A: [1, 2], B: [1, 2]}\n    constraints: [\"A >= B\"]", "k", "B=2", "variant A=1 B=2: A >= B is false"},
 		"the file":         {"    params: {A: []}", "k", "A=2", "param A has no values"},
 		"nested comment":   {"    params:\n      A: [1, 2, # small\n        4, 8] # large", "k", "A=4", "nobody can say which comment is whose"},
 		"comment, bracket": {"    params:\n      A: [\n        1, # one\n        2]", "k", "A=2", "nobody can say which comment is whose"},

@@ -10,7 +10,7 @@ package main
 var floors = []floor{
 	// Floor 1, leaves: so plain that any room can use them without a thought.
 	{
-		rooms: "diag disk dtype formula nsight plot stat term unit",
+		rooms: "diag disk dtype formula nsight patch plot stat term unit",
 		uses:  "",
 		why:   "a leaf imports nothing of pawl",
 	},
