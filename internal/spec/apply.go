@@ -235,4 +235,3 @@ func scalarText(n *node) string {
 func mappingText(orders paramOrders) string {
 	return "{" + strings.Join(namesOf(orders, func(p *paramOrder) string { return p.name + ": " + listText(p.values) }), ", ") + "}"
 }
-

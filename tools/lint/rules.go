@@ -129,6 +129,11 @@ var floors = []floor{
 		why:   "whatever shows a run reads the Report and nothing else",
 	},
 	{
+		rooms: "dispatch",
+		uses:  "disk result",
+		why:   "a table of settings is made of the Report, as whatever shows a run",
+	},
+	{
 		rooms: "report/render report/view",
 		uses:  "plot report/view term unit",
 		why:   "a view is data without a Report, and a form is made of the view alone",
