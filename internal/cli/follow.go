@@ -45,6 +45,9 @@ func (f *follower) follow(event run.Event) {
 	case run.Profile:
 		f.progress.Part(event.Done, event.Total)
 		f.show("profile", fmt.Sprintf("profiling %d/%d  %s", event.Done+1, event.Total, event.Row))
+	case run.Tune:
+		f.progress.Part(event.Done, event.Total)
+		f.show("tune", tuneLine(event))
 	case run.Note:
 		f.progress.Line("pawl: " + event.Text)
 		if strings.Contains(event.Text, worker.Waiting) {

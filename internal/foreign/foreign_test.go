@@ -273,6 +273,7 @@ func TestBadInput(t *testing.T) {
 
 		{"pawl: schema", `{"schema": 9, "rows": []}`, "x: the report has schema 9 and this pawl reads 1: use the newer pawl"},
 		{"pawl: kind", `{"schema": 1, "kind": "compare", "rows": [{}]}`, `x: a report of kind "compare"; expected bench or check`},
+		{"pawl: a search", `{"schema": 1, "kind": "tune", "rows": [{}]}`, "x: a report of kind \"tune\"; expected bench or check\n  hint: a search compares its winner with today's defaults in turns already"},
 		{"pawl: no rows", `{"schema": 1, "kind": "bench", "rows": []}`, "x: the report has no rows"},
 		{"pawl: twice", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a"}, {"kernel": "a"}]}`, "x: rows[1]: a is there twice"},
 		{"pawl: zero", `{"schema": 1, "kind": "bench", "rows": [{"kernel": "a", "timing": {"samples": {"seconds": [1, 0]}}}]}`, "x:1:95: rows[0].timing.samples.seconds[1]: expected a time above 0, got 0"},

@@ -15,6 +15,8 @@ func readPawl(src source) (*File, error) {
 	}
 	const edited = "the file was edited: use the one that pawl wrote"
 	switch {
+	case r.Kind == result.KindTune:
+		return nil, src.about(`a report of kind "tune"; expected bench or check`, "a search compares its winner with today's defaults in turns already, and its report says how they compare; pawl check judges the params once they are applied")
 	case r.Kind != result.KindBench && r.Kind != result.KindCheck:
 		return nil, src.about(fmt.Sprintf("a report of kind %q; expected bench or check", r.Kind), "compare the two files it was made of")
 	case len(r.Rows) == 0:

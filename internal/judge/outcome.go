@@ -26,6 +26,8 @@ func Outcome(r *result.Report) *result.Outcome {
 		judge = ofFuzz
 	case result.KindSelftest:
 		judge = ofSelftest
+	case result.KindTune:
+		judge = ofSearch
 	}
 	ending, reason := judge(r, out.Verdicts)
 	if r.Interrupted {
@@ -43,6 +45,8 @@ func interrupted(kind result.Kind) string {
 		return "interrupted"
 	case result.KindFuzz:
 		return "interrupted: what was tried so far is kept"
+	case result.KindTune:
+		return "interrupted: the best so far is kept, and --resume goes on"
 	}
 	return "interrupted: what was measured so far is kept"
 }
@@ -223,4 +227,40 @@ func ofSelftest(r *result.Report, _ map[result.Verdict]int) (result.Ending, stri
 		return result.Unjudged, "nothing could be tried here"
 	}
 	return result.Passed, ""
+}
+
+// ofSearch passes a search that did its work, whether or not it found anything better: today's defaults
+// being the best is an answer. One in which no candidate worked gives none.
+func ofSearch(r *result.Report, _ map[result.Verdict]int) (result.Ending, string) {
+	t := r.Tuning
+	if t == nil {
+		return result.Unjudged, "the report has no search"
+	}
+	worked, failed := t.Candidates()
+	today := t.Default()
+	switch lost := t.Count(result.TrialLost); {
+	case worked > 0:
+		return result.Passed, ""
+	case failed > 0:
+		reason := "every candidate failed"
+		if today != nil && today.Measured() {
+			reason += ", and only today's defaults work"
+		}
+		if causes := t.Failures(); len(causes) > 0 {
+			reason += ": " + unit.Count(causes[0].Trials) + " × " + string(causes[0].Status)
+			if causes[0].Message != "" {
+				reason += " (" + causes[0].Message + ")"
+			}
+		}
+		return result.Failed, reason
+	case lost > 0:
+		return result.Unjudged, "nothing could be tried: the worker of " + unit.Plural(lost, "candidate", "candidates") + " ended"
+	case t.Count(result.TrialUnfit) > 0:
+		return result.Unjudged, "nothing could be tried: this device can run none of the candidates"
+	case today != nil && today.Measured() && t.Ended == "exhausted":
+		return result.Passed, "" // of one point
+	case t.NoSuggestion != "":
+		return result.Unjudged, "nothing could be tried: " + t.NoSuggestion
+	}
+	return result.Unjudged, "nothing could be tried"
 }

@@ -85,6 +85,11 @@ func Decode(raw []byte) (*Report, error) {
 			return nil, fmt.Errorf("the report is damaged: %s: %w", row.Name(), err)
 		}
 	}
+	if r.Tuning != nil {
+		if err := r.Tuning.check(); err != nil {
+			return nil, fmt.Errorf("the report is damaged: tuning: %w", err)
+		}
+	}
 	return &r, nil
 }
 

@@ -78,6 +78,14 @@ func TestDecodeRefuses(t *testing.T) {
 		"no version":    `{"schema": 1, "rows": [{"why": [{"versions": []}]}]}`,
 		"many versions": `{"schema": 1, "rows": [{"why": [{"versions": [{}, {}, {}]}]}]}`,
 		"side's reason": `{"schema": 1, "rows": [{"sides": [{"row": {"why": [null]}}]}]}`,
+		"null trial":    `{"schema": 1, "tuning": {"trials": [null]}}`,
+		"no number":     `{"schema": 1, "tuning": {"trials": [{}]}}`,
+		"trial twice":   `{"schema": 1, "tuning": {"trials": [{"n": 1}, {"n": 1}]}}`,
+		"null finalist": `{"schema": 1, "tuning": {"finalists": [null]}}`,
+		"no such trial": `{"schema": 1, "tuning": {"trials": [{"n": 1}], "finalists": [{"trial": 2}]}}`,
+		"null change":   `{"schema": 1, "tuning": {"trials": [{"n": 1}], "finalists": [{"trial": 1, "changes": {"a": null}}]}}`,
+		"null pick":     `{"schema": 1, "tuning": {"picks": [null]}}`,
+		"no such point": `{"schema": 1, "tuning": {"trials": [{"n": 1}], "front": [0]}}`,
 		"truncated doc": `{"schema": 1, "rows": [`,
 	} {
 		t.Run(name, func(t *testing.T) {

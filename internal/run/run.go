@@ -191,6 +191,17 @@ type Event struct {
 	MedianS   float64       `json:"median_s,omitempty"`
 	HalfWidth float64       `json:"half_width,omitempty"`
 	Fault     *result.Fault `json:"fault,omitempty"`
+	Search    *Search       `json:"search,omitempty"` // of a Tune event
+}
+
+// Search is how far a search for better params has come.
+type Search struct {
+	Unit   string         `json:"unit,omitempty"`   // of the best cost: s, which is what none means, or J
+	Gain   float64        `json:"gain"`             // of the best so far over today's defaults: 0.05 is 5% less
+	Failed map[string]int `json:"failed,omitempty"` // candidates, by the status of their trials
+	LeftS  float64        `json:"left_s,omitempty"` // of the budget
+	Busy   float64        `json:"busy"`             // share of the time that devices worked for candidates
+	Params string         `json:"params,omitempty"` // of the best so far: A=1 B=2
 }
 
 // Kind is the kind of an event.
@@ -202,6 +213,7 @@ const (
 	Build    Kind = "build"    // Done of Total are built; Text is the current one
 	Verify   Kind = "verify"   // the answers of Row are verified; Done of Total were
 	Measure  Kind = "measure"  // Row has Samples
+	Tune     Kind = "tune"     // Done of Total candidates are evaluated, 0: nobody knows how many; MedianS is the best cost so far, Search the rest
 	Profile  Kind = "profile"  // Row and those after it are profiled; Done of Total were
 	RowDone  Kind = "row"      // Row is finished, with its MedianS or Fault
 	Note     Kind = "note"     // a remark: Text

@@ -12,6 +12,8 @@ func Quantity(v float64, of string) string {
 		return strconv.FormatFloat(v, 'f', Digits(v), 64) + "%"
 	case "s":
 		return Duration(v)
+	case "J":
+		return Energy(v)
 	case "Hz":
 		return GHz(v / 1e9)
 	case "B/s":

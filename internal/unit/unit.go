@@ -24,9 +24,10 @@ type step struct {
 }
 
 var (
-	timeSteps = []step{{"ns", 1e-9}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}}
-	flopSteps = []step{{"FLOP/s", 1e-9}, {"kFLOP/s", 1e-6}, {"MFLOP/s", 1e-3}, {"GFLOP/s", 1}, {"TFLOP/s", 1e3}, {"PFLOP/s", 1e6}}
-	rateSteps = []step{{"B/s", 1e-9}, {"kB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}, {"TB/s", 1e3}, {"PB/s", 1e6}}
+	timeSteps   = []step{{"ns", 1e-9}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}}
+	flopSteps   = []step{{"FLOP/s", 1e-9}, {"kFLOP/s", 1e-6}, {"MFLOP/s", 1e-3}, {"GFLOP/s", 1}, {"TFLOP/s", 1e3}, {"PFLOP/s", 1e6}}
+	energySteps = []step{{"nJ", 1e-9}, {"µJ", 1e-6}, {"mJ", 1e-3}, {"J", 1}, {"kJ", 1e3}}
+	rateSteps   = []step{{"B/s", 1e-9}, {"kB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}, {"TB/s", 1e3}, {"PB/s", 1e6}}
 )
 
 // Duration writes seconds: "52.1 µs", "861 µs", "1.21 ms".
@@ -58,6 +59,9 @@ func GFLOPS(gflops float64) string { return scaled(gflops, flopSteps) }
 // Bandwidth writes a rate of transfer given in GB/s, in decimal units:
 // "23.4 GB/s", "3.91 TB/s".
 func Bandwidth(gbps float64) string { return scaled(gbps, rateSteps) }
+
+// Energy writes joules: "12.3 mJ", "1.21 kJ".
+func Energy(joules float64) string { return scaled(joules, energySteps) }
 
 // GHz writes a clock rate given in GHz: "2.10 GHz".
 func GHz(ghz float64) string {

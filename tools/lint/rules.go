@@ -95,6 +95,11 @@ var floors = []floor{
 		why:   "readings are compared, whoever has made them",
 	},
 	{
+		rooms: "effect",
+		uses:  "result",
+		why:   "what a search has learned follows from its trials alone, whoever made them",
+	},
+	{
 		rooms: "search",
 		uses:  "formula space stat", // formula: values of params are coordinates
 		why:   "a strategy that knows what it searches could not be tried on recordings",
