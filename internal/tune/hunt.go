@@ -283,7 +283,9 @@ func (t *tune) event() run.Event {
 	}
 	if t.best != nil {
 		state.Gain, state.Params = 1-t.best.Cost, t.kernelSetting(t.best)
-		event.MedianS = t.best.On[0].MedianS
+		if event.MedianS = t.best.Seconds(len(t.configs)); t.Objective == Energy {
+			event.MedianS, state.Unit = t.best.Joules(len(t.configs)), "J"
+		}
 	}
 	return event
 }
