@@ -104,6 +104,15 @@ func (f *Formula) unmet(in scope) *diag.Problem {
 // With returns the variant with one param changed. The value is text and must be
 // one of those listed; the constraints must hold.
 func (v Variant) With(name, value string) (Variant, error) {
+	w, err := v.choose(name, value)
+	if err != nil {
+		return v, err
+	}
+	return w, w.allowed()
+}
+
+// choose is With without the constraints, which several changes may satisfy only together.
+func (v Variant) choose(name, value string) (Variant, error) {
 	names := v.Kernel.paramNames()
 	at := slices.Index(names, name)
 	switch {
@@ -123,7 +132,7 @@ func (v Variant) With(name, value string) (Variant, error) {
 	}
 	w := Variant{Kernel: v.Kernel, Values: slices.Clone(v.Values)}
 	w.Values[at] = values[chosen]
-	return w, w.allowed()
+	return w, nil
 }
 
 // sameText compares a value with text as people type it: 1 and true mean a

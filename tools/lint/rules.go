@@ -10,7 +10,7 @@ package main
 var floors = []floor{
 	// Floor 1, leaves: so plain that any room can use them without a thought.
 	{
-		rooms: "diag disk dtype formula nsight plot stat term unit",
+		rooms: "diag disk dtype formula nsight patch plot stat term unit",
 		uses:  "",
 		why:   "a leaf imports nothing of pawl",
 	},
@@ -132,6 +132,11 @@ var floors = []floor{
 		rooms: "report",
 		uses:  "disk plot report result sheet term unit", // report: view and render. sheet: the picture of a kernel.
 		why:   "whatever shows a run reads the Report and nothing else",
+	},
+	{
+		rooms: "dispatch",
+		uses:  "disk result",
+		why:   "a table of settings is made of the Report, as whatever shows a run",
 	},
 	{
 		rooms: "report/render report/view",
