@@ -91,6 +91,9 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	r.Stage("build")
 	startErr := b.lab.Build(ctx, jobs)
 	defer b.lab.Close()
+	if startErr != nil && opts.Lab.Workers > 0 && ctx.Err() == nil { // a pool without workers
+		return nil, startErr
+	}
 	r.Stage("measure")
 	if err := b.measureAll(ctx, rows, startErr); err != nil {
 		return nil, err
@@ -137,38 +140,34 @@ func (m *measured) anywhere() bool {
 
 // measureAll lets the lanes measure all rows.
 func (b *bench) measureAll(ctx context.Context, rows []*measured, startErr error) error {
-	work := 0 // number of lanes that have something to do
 	for _, m := range rows {
 		for _, side := range m.sides() {
 			side.fault = side.Record.Fault
 		}
-		if m.anywhere() || b.lab.Workers > 1 {
-			work++
-		}
 	}
-	lanes, err := b.lab.Lanes(ctx, b.Devices, min(work+1, len(rows)))
-	if err != nil {
-		return err
-	}
-	lab.Share(lanes, len(rows), func(i int) bool { return rows[i].anywhere() }, func(lane *lab.Lab, pieces iter.Seq[int]) {
+	work := lab.Work{Pieces: len(rows), Devices: b.Devices, Anywhere: func(i int) bool { return rows[i].anywhere() }}
+	return b.lab.Share(ctx, work, func(lane *lab.Lab, pieces iter.Seq[lab.Piece]) {
 		startErr := startErr
 		room := &examRoom{lane: lane}
 		defer room.close(ctx)
-		for i := range pieces {
-			m := rows[i]
+		for piece := range pieces {
+			m := rows[piece.N]
+			if piece.Again {
+				m.forget()
+			}
 			tried := m.fault == nil
 			if tried {
-				b.measure(ctx, room, m, startErr, i, len(rows))
-				if len(lanes) > 1 && m.GPU() {
+				b.measure(ctx, room, m, startErr, piece.N, len(rows))
+				m.fault = piece.Explain(lane, m.fault)
+				if lane.InCrew() && m.GPU() {
 					m.device = lane.UUID() // a worker that replaces another may have another GPU of the kind
 				}
 			}
-			b.run.Emit(run.Event{Kind: run.RowDone, Row: m.Name(), Fault: m.fault, MedianS: m.timing.Median(), Done: i + 1, Total: len(rows)})
+			b.run.Emit(run.Event{Kind: run.RowDone, Row: m.Name(), Fault: m.fault, MedianS: m.timing.Median(), Done: piece.N + 1, Total: len(rows)})
 			if tried && killed(startErr) { // this row fails; the next one tries another worker
 				startErr = nil
 			}
 		}
 		lane.Release(ctx)
 	})
-	return nil
 }

@@ -35,6 +35,14 @@ func (m *measured) sides() []*measured { return append([]*measured{m}, m.rivals.
 // fail records why a side has no (trustworthy) number.
 func (m *measured) fail(stage string, err error) { m.fault = m.FaultOf(stage, err) }
 
+// forget drops what was found with a worker that was lost.
+func (m *measured) forget() {
+	for _, side := range m.sides() {
+		side.fault, side.timing, side.ratio, side.verification = side.Record.Fault, nil, nil, nil
+		side.device, side.tried, side.notes = "", false, nil
+	}
+}
+
 // measure measures one row in fresh cells.
 func (b *bench) measure(ctx context.Context, room *examRoom, m *measured, startErr error, done, total int) {
 	if ctx.Err() != nil {

@@ -149,19 +149,25 @@ func (c *check) open(ctx context.Context) error {
 // share lets the workers of a pool process the groups, each worker as soon as it is free. The rows
 // keep the order of the plan.
 func (c *check) share(ctx context.Context, groups [][]*verified, do func(lane *check, group []*verified) []*judged) ([]*judged, error) {
-	lanes, err := c.lab.Lanes(ctx, []int{c.lab.Device}, len(groups))
-	if err != nil {
-		return nil, err
-	}
 	done := make([][]*judged, len(groups))
-	lab.Share(lanes, len(groups), func(int) bool { return true }, func(lane *lab.Lab, pieces iter.Seq[int]) {
+	err := c.lab.Share(ctx, lab.Work{Pieces: len(groups), Devices: []int{c.lab.Device}}, func(lane *lab.Lab, pieces iter.Seq[lab.Piece]) {
 		own := *c
 		own.lab = lane
-		for i := range pieces {
-			done[i] = do(&own, groups[i])
+		for piece := range pieces {
+			group := groups[piece.N]
+			if piece.Again {
+				c.done.Add(-int64(len(slices.DeleteFunc(slices.Clone(group), func(v *verified) bool { return !v.isMeasured() }))))
+			}
+			done[piece.N] = do(&own, group)
+			for _, j := range done[piece.N] {
+				j.fault = piece.Explain(lane, j.fault)
+			}
 		}
 		lane.Release(ctx)
 	})
+	if err != nil {
+		return nil, err
+	}
 	rows := c.hear(slices.Concat(done...))
 	slices.SortFunc(rows, func(a, b *judged) int { return a.index - b.index })
 	return rows, nil

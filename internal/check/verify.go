@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync/atomic"
 
@@ -57,7 +58,34 @@ func (c *check) verify(ctx context.Context, rows []*built) []*verified {
 			largest = max(largest, c.largest[v.candidate.Variant.Kernel.Name])
 		}
 	}
-	c.examineAll(ctx, waiting, c.lab.Examiners(largest), c.examine)
+	parts := [][]*verified{waiting}
+	if c.Options.Lab.Workers > 1 {
+		parts = grouped(waiting, func(v *verified) string { return v.candidate.Variant.Kernel.Name })
+	}
+	if len(waiting) == 0 {
+		return out
+	}
+	err := c.lab.Share(ctx, lab.Work{Pieces: len(parts), Devices: []int{c.lab.Device}}, func(lane *lab.Lab, pieces iter.Seq[lab.Piece]) {
+		own := *c
+		own.lab = lane
+		for piece := range pieces {
+			part := parts[piece.N]
+			if piece.Again {
+				for _, v := range part {
+					v.forget()
+				}
+			}
+			own.examineAll(ctx, part, lane.Examiners(largest), own.examine)
+			for _, v := range part {
+				v.fault = piece.Explain(lane, v.fault)
+			}
+		}
+	})
+	if err != nil { // there is no such GPU
+		for _, v := range waiting {
+			v.fault = v.candidate.FaultOf("verify", err)
+		}
+	}
 	return out
 }
 
@@ -147,6 +175,12 @@ func work(v *verified) float64 {
 		return 0
 	}
 	return cmp.Or(in.Flops, float64(in.Footprint))
+}
+
+// forget drops what was found with a worker that was lost.
+func (v *verified) forget() {
+	v.first = nil
+	v.reset()
 }
 
 // reset takes back what an examination found.

@@ -170,7 +170,7 @@ func newRoot(e *env) *cobra.Command {
 		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	root.AddCommand(
-		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e), newProfile(e), newAdvise(e), newBisect(e),
+		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e), newProfile(e), newTune(e), newAdvise(e), newBisect(e),
 		newBaseline(e), newCI(e),
 		newDoctor(e), newCalibrate(e), newSelftest(e), newDemo(e), newBuild(e), newWorker(e), newCell(e), newManual(e),
 	)

@@ -92,6 +92,13 @@ func (s *subject) fail(stage string, err error) {
 	s.verdict = judge.OfFault(s.fault)
 }
 
+// forget drops what was found with a worker that was lost.
+func (f *fuzzing) forget(s *subject) {
+	f.progress.done.Add(-int64(len(s.trials)))
+	s.fault, s.verdict, s.tried, s.warnings = nil, "", 0, nil
+	s.verification = &result.Verification{Integrity: result.Clean, Seed: f.Seed, Limits: s.plan.Notes, Oracle: s.verification.Oracle}
+}
+
 // row returns what the report says of a kernel.
 func (s *subject) row() *result.Row {
 	row := s.candidate.Row()
@@ -124,6 +131,9 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 	r.Stage("build")
 	startErr := f.lab.Build(ctx, jobs)
 	defer f.lab.Close()
+	if startErr != nil && order.Lab.Workers > 0 && ctx.Err() == nil { // a pool without workers
+		return nil, startErr
+	}
 	r.Stage("verify")
 	for _, s := range subjects {
 		if fault := s.candidate.Record.Fault; fault != nil && s.fault == nil {
@@ -132,17 +142,21 @@ func Run(ctx context.Context, r *run.Run, order Order) (*result.Report, error) {
 			s.fail("load", startErr)
 		}
 	}
-	lanes, err := f.lab.Lanes(ctx, []int{f.lab.Device}, len(subjects))
+	err = f.lab.Share(ctx, lab.Work{Pieces: len(subjects), Devices: []int{f.lab.Device}}, func(lane *lab.Lab, pieces iter.Seq[lab.Piece]) {
+		own := *f
+		own.lab = lane
+		for piece := range pieces {
+			s := subjects[piece.N]
+			if piece.Again {
+				own.forget(s)
+			}
+			own.try(ctx, s)
+			s.fault = piece.Explain(lane, s.fault)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	lab.Share(lanes, len(subjects), func(int) bool { return true }, func(lane *lab.Lab, pieces iter.Seq[int]) {
-		own := *f
-		own.lab = lane
-		for i := range pieces {
-			own.try(ctx, subjects[i])
-		}
-	})
 	if f.Sanitize {
 		r.Stage("sanitize")
 		f.sanitize(ctx, subjects)

@@ -64,7 +64,7 @@ func TestEachStandsAlone(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		lanes, err := b.Lanes(t.Context(), nil, len(jobs))
+		lanes, err := b.gpus(CrewOptions{Most: len(jobs)})
 		if err != nil || built != len(jobs) || len(lanes) != 2 || b.Largest == 0 {
 			t.Errorf("%s: %d jobs of %d, %d lanes, %d bytes, %v", name, built, len(jobs), len(lanes), b.Largest, err)
 		}

@@ -4,7 +4,7 @@
 //
 // A service makes a Lab, builds its Jobs (Build, or Each to receive every Job as soon as it is
 // built), and gets their cells from Lease, LeaseAll, a Host (for duets) or an Examiner (for
-// answers). Lanes and Share spread rows over several GPUs or over the workers of a pool. The lab
+// answers). Crew and Share spread work over several GPUs or over the workers of a pool. The lab
 // stores what it learns of a Job in the Job's Record, and Job.Row turns the Record into a row of
 // the report.
 package lab
@@ -65,6 +65,12 @@ type Lab struct {
 	shared    *shared
 	known     bool // the report describes the machine
 	processor bool // something is timed on the CPU
+
+	lane    int   // its number in a crew
+	several bool  // others work beside it
+	crewed  bool  // its crew starts its workers
+	mixed   bool  // a worker of another kind may join
+	absent  error // why it has no worker; nil: it has one, or may start one
 }
 
 // shared is what the labs of one run have in common, besides the report. Whoever writes to a part
@@ -73,6 +79,8 @@ type shared struct {
 	sync.Mutex
 	peaks   map[string]*roof.Peaks // by device class, nil for classes without peaks
 	workers []*worker.Client       // all that were started
+	idle    []*Lab                 // lanes of a pool whose workers have nothing to do
+	waits   bool                   // a worker had to wait for a device
 }
 
 // New makes a lab that writes to the report.
@@ -308,6 +316,12 @@ func (l *Lab) Held() time.Duration {
 // Close ends the worker, and gives the devices to whoever waits for them. A lab that is used
 // afterwards starts another.
 func (l *Lab) Close() {
+	idle := append(l.shared.recall(), l)
+	atOnce(len(idle), func(i int) { idle[i].end() })
+}
+
+// end ends the worker.
+func (l *Lab) end() {
 	l.starting.Lock()
 	defer l.starting.Unlock()
 	if l.worker != nil {
@@ -315,16 +329,34 @@ func (l *Lab) Close() {
 	}
 }
 
-// Client returns a running worker, and starts another if the last one died. Several goroutines may
-// call it.
+// Client returns a running worker, and starts another if the last one died, unless the lab is in the
+// crew of a pool. Several goroutines may call it.
 func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
 	l.starting.Lock()
 	defer l.starting.Unlock()
-	if l.worker != nil && !hasEnded(l.worker) {
+	switch {
+	case l.worker != nil && !hasEnded(l.worker):
 		return l.worker, nil
+	case l.crewed && l.absent != nil:
+		return nil, l.absent
+	case l.crewed && l.worker != nil:
+		return nil, l.worker.Lost()
 	}
+	started, err := l.launch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.worker, l.said = started, started.Hello()
+	return started, nil
+}
+
+// launch starts a worker of the kind that the run began on.
+func (l *Lab) launch(ctx context.Context) (*worker.Client, error) {
 	started, err := worker.Start(ctx, worker.Options{Command: l.Worker, OnNote: func(text string) {
 		l.run.Emit(run.Event{Kind: run.Note, Text: text})
+		if l.pooled() {
+			l.shared.hear(text)
+		}
 	}})
 	if err != nil {
 		return nil, err
@@ -333,25 +365,8 @@ func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
 		started.Close()
 		return nil, err
 	}
-	l.worker, l.said = started, started.Hello()
 	l.note(func(*result.Report) { l.shared.workers = append(l.shared.workers, started) })
 	return started, nil
-}
-
-// sameDevice refuses a worker on a device of another kind than the run began on: a run has one
-// device class.
-func (l *Lab) sameDevice(hello wire.Hello) error {
-	own, theirs := l.said.DeviceClass, hello.DeviceClass
-	if gpu := l.machine().GPU; gpu != nil && own == theirs {
-		own, theirs = gpu.Name, fmt.Sprintf("no GPU %d", l.Device)
-		if l.Device < len(hello.Devices) {
-			theirs = hello.Devices[l.Device].Name
-		}
-	}
-	if own != "" && own != theirs {
-		return fmt.Errorf("a worker has %s, but the run began on %s; a run needs one device class", theirs, own)
-	}
-	return nil
 }
 
 // hello returns what the last worker said of its machine; empty before there was one.

@@ -18,7 +18,6 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/run"
 	"pawl/internal/spec"
-	"pawl/internal/worker/puppet"
 	"pawl/internal/worker/wire"
 )
 
@@ -243,37 +242,6 @@ func TestSidesHaveTheirOwnLimits(t *testing.T) {
 	host.Close(t.Context(), make([]error, 2))
 }
 
-// A worker of the pool that does not start is missed, and the others do the work.
-func TestPoolWithAWorkerMissing(t *testing.T) {
-	t.Parallel()
-	command, err := puppet.Worker(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted := filepath.Join(t.TempDir(), "worker")
-	script := "#!/bin/sh\nmkdir " + counted + ".1 2>/dev/null && exec \"$@\"\nmkdir " + counted + ".2 2>/dev/null && exec \"$@\"\necho none is free >&2\nexit 1\n"
-	if err := os.WriteFile(counted, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	report := &result.Report{}
-	b := New(run.New(t.TempDir(), time.Now(), nil), report, Options{Sandbox: "auto", Worker: append([]string{counted}, command...), Workers: 5, Timeout: 10 * time.Second})
-	t.Cleanup(b.Close)
-	if lanes, err := b.Lanes(t.Context(), nil, 9); len(lanes) != 1 || err != nil {
-		t.Errorf("before there is a worker: %d lanes, %v", len(lanes), err)
-	}
-	if err := b.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	lanes, err := b.Lanes(t.Context(), nil, 9)
-	if err != nil || len(lanes) != 2 {
-		t.Fatalf("%d lanes, %v", len(lanes), err)
-	}
-	t.Cleanup(lanes[1].Close)
-	if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "2 of the pool's 5 workers take part") {
-		t.Errorf("%+v", report.Warnings)
-	}
-}
-
 // A worker that replaces one that has ended must have the device that the run began on.
 func TestReplacedWorkerHasTheSameDevice(t *testing.T) {
 	t.Parallel()
@@ -284,6 +252,7 @@ func TestReplacedWorkerHasTheSameDevice(t *testing.T) {
 		"same machine":         {`{}`, "GPU-1", "", false},
 		"another of its kind":  {`{"devices": [{"name": "Some GPU", "uuid": "GPU-9"}]}`, "GPU-9", "", false},
 		"another GPU":          {`{"devices": [{"name": "Other GPU", "uuid": "GPU-9"}]}`, "", "a worker has Other GPU, but the run began on Some GPU", false},
+		"another driver":       {`{"devices": [{"name": "Some GPU", "uuid": "GPU-9", "driver": "570.1"}]}`, "", "a worker has Some GPU with driver 570.1, but the run began on Some GPU", false},
 		"no GPU":               {`{"devices": null}`, "", "a worker has no GPU 0, but the run began on Some GPU", false},
 		"another GPU, unused":  {`{"devices": [{"name": "Other GPU", "uuid": "GPU-9"}]}`, "", "", true},
 		"another CPU":          {`{"device_class": "other"}`, "", "a worker has other, but the run began on some-processor", false},
@@ -315,8 +284,7 @@ func TestReplacedWorkerHasTheSameDevice(t *testing.T) {
 			if b.worker != first {
 				t.Error("the worker is used")
 			}
-			if other, err := b.ofPool(t.Context()); err == nil {
-				other.Close()
+			if err := b.another(b.Device).replace(t.Context()); err == nil {
 				t.Error("a lane uses such a worker")
 			}
 		})

@@ -30,6 +30,11 @@ type Options struct {
 	Sustain    bool          // time launches back to back in long stretches, instead of samples one by one
 	Keep       bool          // keep outputs of timed samples, drawn at random, to be judged
 	OnKept     func([]Kept)  // called by Turns with the first side's outputs, when it has been measured
+
+	// For a search, which measures what it believes again.
+	Rough bool    // no other clock is asked
+	Warm  bool    // the device has just been busy
+	Cut   float64 // seconds: a median above it is given up early; 0: none is
 }
 
 // Default returns the settings of a plain `pawl bench`, without its seed.
@@ -73,6 +78,14 @@ type Progress struct {
 	Samples   int
 	Median    float64 // seconds; 0 while warming up
 	HalfWidth float64
+}
+
+// cutAfter is the number of samples after which a slow kernel is given up.
+const cutAfter = 3
+
+// isCut reports whether a kernel is too slow to be worth more samples.
+func (o Options) isCut(kept []float64) bool {
+	return o.Cut > 0 && len(kept) >= cutAfter && stat.Median(kept) > o.Cut
 }
 
 // sampling holds the settings of requests and the samples so far. Code that decides about the next
@@ -337,6 +350,9 @@ func (s *series) sample(ctx context.Context) error {
 			s.progress(Progress{Samples: taken})
 		}
 		switch {
+		case s.opts.isCut(s.samples.Kept()):
+			s.noted.Stopped = "cut"
+			return nil
 		case taken < least:
 		case width <= s.opts.HalfWidth:
 			s.noted.Stopped = "width"
@@ -355,6 +371,9 @@ func (s *series) sample(ctx context.Context) error {
 			continue
 		}
 		want := min(s.fitting(50*time.Millisecond, 10), s.opts.MaxSamples-taken)
+		if s.opts.Cut > 0 && taken < cutAfter {
+			want = cutAfter - taken
+		}
 		if left := s.opts.Budget - time.Since(start); left > 0 {
 			want = min(want, max(s.opts.MinSamples-taken, int(left.Seconds()/s.perItem)+1))
 		} else {

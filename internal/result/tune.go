@@ -71,6 +71,7 @@ type Trial struct {
 	Params   map[string]string `json:"params"`
 	Status   TrialStatus       `json:"status"`
 	Fault    *Fault            `json:"fault,omitempty"`
+	Cut      bool              `json:"cut,omitempty"`      // given up early: the numbers are lower bounds
 	Same     int               `json:"same,omitempty"`     // the trial that it is equal to
 	Identity string            `json:"identity,omitempty"` // of the first config
 	Cost     float64           `json:"cost,omitempty"`     // what the search was told; 0: it failed

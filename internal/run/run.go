@@ -157,6 +157,17 @@ func (r *Run) Keep(name string, data []byte) error {
 	return disk.Write(filepath.Join(r.Dir, filepath.Base(name)), data)
 }
 
+// Create makes a file beside the report that is written as the run goes on.
+func (r *Run) Create(name string) (*os.File, error) {
+	r.mu.Lock()
+	err := r.open()
+	r.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return os.Create(filepath.Join(r.Dir, filepath.Base(name)))
+}
+
 // Close closes the file of events, for a run that ends without Save. Later events reach listeners
 // only. A second call does nothing.
 func (r *Run) Close() {

@@ -3,8 +3,10 @@
 package search
 
 import (
+	"fmt"
 	"iter"
 	"math/rand/v2"
+	"strings"
 
 	"pawl/internal/space"
 )
@@ -43,4 +45,38 @@ type Options struct {
 	Seed   uint64
 	Budget int           // how many points will be tried, as far as that is known; 0: it is not
 	First  []space.Point // tried before all others: today's defaults, the best of earlier runs
+}
+
+// Default is the strategy that is best on recorded spaces.
+const Default = "auto"
+
+// strategies are all there are, the default first.
+var strategies = []struct {
+	name string
+	make func(*book, Options) Strategy
+}{
+	{Default, newAuto},
+	{"bayes", newBayes},
+	{"evolve", newEvolve},
+	{"random", newRandom},
+	{"exhaustive", newExhaustive},
+}
+
+// Names returns the names of all strategies, the default first.
+func Names() []string {
+	names := make([]string, len(strategies))
+	for i, s := range strategies {
+		names[i] = s.name
+	}
+	return names
+}
+
+// New returns a strategy by its name.
+func New(name string, g Ground, o Options) (Strategy, error) {
+	for _, s := range strategies {
+		if s.name == name {
+			return s.make(newBook(g, o), o), nil
+		}
+	}
+	return nil, fmt.Errorf("strategy %q is unknown: expected one of %s", name, strings.Join(Names(), ", "))
 }

@@ -249,6 +249,16 @@ func (c *Client) ended() error {
 	return &Lost{*c.lost}
 }
 
+// Lost returns why the worker has ended, a *Lost; nil while it runs.
+func (c *Client) Lost() error {
+	select {
+	case <-c.gone:
+		return c.ended()
+	default:
+		return nil
+	}
+}
+
 // closed reports whether the peer closed the connection, even in the middle of a frame: a process
 // that is killed while writing breaks no protocol.
 func closed(err error) bool { return errors.Is(err, io.EOF) || wire.IsReason(err, "truncated") }

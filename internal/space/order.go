@@ -1,0 +1,172 @@
+package space
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Work is counted in units of about 5 ns, so that construction ends after a time that can be told.
+const (
+	workValue = 2  // a value tried in the tree
+	workTable = 1  // a constraint looked up
+	workEval  = 12 // a constraint evaluated
+	workError = 150
+)
+
+// workLimit returns how much work may be spent on counting a component: up to about a second where it
+// could be walked as a whole, and 30 ms where it is huge.
+func (c *component) workLimit() int {
+	switch {
+	case c.cartesian <= 1<<26:
+		return 1 << 28
+	case c.cartesian <= 1<<33:
+		return 1 << 25
+	}
+	return 6 << 20
+}
+
+// layout predicts what growing a tree costs, by the order of its params.
+type layout struct {
+	params []int // the order
+	sizes  map[int]float64
+	of     []*constraint
+	sure   bool // what it can cost at most; else what it probably costs
+
+	depth, until map[int]int
+	steps        []float64
+}
+
+// cost returns the work of growing the tree in the order. Branches are shared that do not differ in a
+// param which a constraint further down names, so there are never more of them than combinations of
+// these params.
+func (l *layout) cost(order []int) float64 {
+	for i, param := range order {
+		l.depth[param], l.until[param] = i, i
+	}
+	n := len(order)
+	if l.steps == nil {
+		l.steps = make([]float64, 3*(n+1))
+	}
+	clear(l.steps)
+	shared, share, price := l.steps[:n+1], l.steps[n+1:2*(n+1)], l.steps[2*(n+1):]
+	for _, c := range l.of {
+		last := 0
+		for _, param := range c.scope {
+			last = max(last, l.depth[param])
+		}
+		for _, param := range c.scope {
+			l.until[param] = max(l.until[param], last)
+		}
+		if price[last] += workEval; c.table != nil {
+			price[last] += workTable - workEval
+		}
+		if !l.sure {
+			share[last] += math.Log2(max(c.share, 1e-9))
+		}
+	}
+	for i, param := range order {
+		if until := l.until[param]; until > i {
+			shared[i+1] += l.sizes[param]
+			shared[min(until+1, n)] -= l.sizes[param]
+		}
+	}
+	total, branches, live := 0.0, 0.0, 0.0
+	for i, param := range order {
+		live += shared[i]
+		branches = min(branches, live) + l.sizes[param]
+		total += math.Exp2(branches) * (workValue + price[i])
+		branches += share[i]
+	}
+	return total
+}
+
+// plan returns a good order of a component's params for the constraints, and its predicted cost: few
+// branches, which means that constraints come to an end early. Effort bounds what planning costs.
+func (s *Space) plan(c *component, constraints []*constraint, sure bool, effort int) ([]int, float64) {
+	l := &layout{of: constraints, sure: sure, sizes: map[int]float64{}, depth: map[int]int{}, until: map[int]int{}}
+	for _, param := range c.params {
+		l.sizes[param] = math.Log2(float64(len(s.params[param].Values)))
+	}
+	best := l.begin(c.params)
+	least := l.cost(best)
+	if cost := l.cost(c.params); cost <= least {
+		best, least = slices.Clone(c.params), cost
+	}
+	// Move one param at a time to where it costs least.
+	each := len(best)
+	for _, k := range constraints {
+		each += 2 * len(k.scope)
+	}
+	try := make([]int, 0, len(best))
+	for improved := true; improved; {
+		improved = false
+		for from := range best {
+			for to := range best {
+				if effort -= each; effort < 0 {
+					return best, least
+				}
+				try = append(try[:0], best...)
+				try = slices.Insert(slices.Delete(try, from, from+1), to, best[from])
+				if cost := l.cost(try); cost < least*(1-1e-9) {
+					least, improved = cost, true
+					best, try = try, best
+				}
+			}
+		}
+	}
+	return best, least
+}
+
+// begin returns an order to improve on: constraint by constraint, the one that adds least first.
+func (l *layout) begin(params []int) []int {
+	order, placed := make([]int, 0, len(params)), map[int]bool{}
+	left := slices.Clone(l.of)
+	for len(left) > 0 {
+		next, least := 0, math.Inf(1)
+		for i, c := range left {
+			adds := math.Log2(max(c.share, 1e-9))
+			for _, param := range c.scope {
+				if !placed[param] {
+					adds += l.sizes[param]
+				}
+			}
+			if adds < least {
+				next, least = i, adds
+			}
+		}
+		for _, param := range left[next].scope {
+			if !placed[param] {
+				placed[param] = true
+				order = append(order, param)
+			}
+		}
+		left = slices.Delete(left, next, next+1)
+	}
+	for _, param := range params {
+		if !placed[param] {
+			order = append(order, param)
+		}
+	}
+	return order
+}
+
+const (
+	planEffort = 1 << 19 // params and names looked at: some milliseconds
+	mayCost    = 3 << 20 // work of the tree without the constraints that would make it too large
+)
+
+// affordable returns constraints of which the tree can be grown at a bounded cost, the narrowest first, and
+// the order to grow it in.
+func (s *Space) affordable(c *component) (order []int, kept []*constraint) {
+	narrow := slices.Clone(c.constraints)
+	slices.SortStableFunc(narrow, func(a, b *constraint) int { return cmp.Compare(a.combinations(), b.combinations()) })
+	order = c.params
+	for _, each := range narrow {
+		better, cost := s.plan(c, append(kept, each), true, planEffort/len(narrow))
+		if cost <= mayCost {
+			order, kept = better, append(kept, each)
+		}
+	}
+	return order, kept
+}

@@ -1,0 +1,80 @@
+package tune
+
+import (
+	"fmt"
+	"time"
+
+	"pawl/internal/effect"
+	"pawl/internal/result"
+	"pawl/internal/unit"
+)
+
+// conclusion records how the search ended.
+func (t *tune) conclusion() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.exhausted:
+		t.tuning.Ended = "exhausted"
+	case t.Most > 0 && t.asked >= t.Most:
+		t.tuning.Ended = "count"
+	default:
+		t.tuning.Ended = "budget"
+	}
+}
+
+// conclude says what is suggested, and if nothing is, why.
+func (t *tune) conclude() {
+	t.tuning.SpentS = time.Since(t.began).Seconds() + t.journal.before
+	t.tuning.Effects = effect.Of(t.tuning.Space.Params, t.tuning.Trials)
+	if t.Objective != Time {
+		t.tuning.Front = effect.Front(t.tuning.Trials, len(t.configs))
+	}
+	winner := t.tuning.Winner()
+	t.pick(winner)
+	tried := unit.Plural(len(t.tuning.Trials), "setting", "settings")
+	switch {
+	case t.best == nil:
+		t.tuning.NoSuggestion = "none of the " + tried + " that were tried works"
+	case !t.defaultsWork:
+		t.tuning.NoSuggestion = "today's defaults do not work, so that nothing can be said to be faster; the best that works is " + t.kernelSetting(t.best)
+	case len(t.tuning.Finalists) == 0 && len(t.contenders()) == 0:
+		t.tuning.NoSuggestion = "none of " + tried + " is faster than today's defaults"
+	case winner == nil && len(t.tuning.Finalists) == 0:
+		t.tuning.NoSuggestion = "the search ended before the best could play against today's defaults: " + t.kernelSetting(t.best) + " looked " + unit.PercentPlain(1-t.best.Cost) + " faster"
+	case winner == nil:
+		t.tuning.NoSuggestion = "no finalist could play to the end: " + t.tuning.Finalists[0].Fault.Message
+	case winner.Overall > -result.WorthwhileGain:
+		t.tuning.NoSuggestion = fmt.Sprintf("the best is %s faster than today's defaults: under %s is noise, do not bother", unit.PercentPlain(max(0, -winner.Overall)), unit.PercentPlain(result.WorthwhileGain))
+	default:
+		for _, row := range t.report.Rows {
+			if row.Verdict == result.Regression {
+				t.tuning.NoSuggestion = "the best over all configs is slower on " + row.Name()
+			}
+		}
+	}
+}
+
+// pick finds the best setting of each config, where several have one setting.
+func (t *tune) pick(winner *result.Finalist) {
+	if len(t.configs) < 2 || winner == nil {
+		return
+	}
+	var common *result.Trial
+	for _, trial := range t.tuning.Trials {
+		if trial.N == winner.Trial {
+			common = trial
+		}
+	}
+	for i, config := range t.configs {
+		best := common
+		for _, trial := range t.tuning.Trials {
+			if trial.Status == result.TrialOK && len(trial.On) == len(t.configs) && trial.On[i].Ratio < best.On[i].Ratio {
+				best = trial
+			}
+		}
+		t.tuning.Picks = append(t.tuning.Picks, &result.Pick{
+			Config: config.Name, Trial: best.N, Params: best.Params, Gain: 1 - best.On[i].Ratio/common.On[i].Ratio,
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package tune
+
+import (
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"pawl/internal/search"
+	"pawl/internal/space"
+)
+
+// fitting is the part of a space that the device can run, as formulas alone show: threads and shared
+// memory of a block, the memory of the arguments. What only a compiler or a device finds out is a
+// trial.
+type fitting struct {
+	*space.Space
+	fits func(space.Point) bool
+
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// ground returns what is searched.
+func (t *tune) ground() search.Ground {
+	if !t.defaults.jobs[0].GPU() {
+		return t.space
+	}
+	return &fitting{Space: t.space, known: map[string]bool{}, fits: func(p space.Point) bool {
+		jobs := t.candidate(t.kernel.At(p)).jobs
+		return t.compiler.Fits(jobs)
+	}}
+}
+
+// drawsMost is how many points in a row may not fit before a space counts as empty.
+const drawsMost = 100_000
+
+func (f *fitting) fit(p space.Point) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	key := keyOf(p)
+	fits, known := f.known[key]
+	if !known {
+		fits = f.fits(p)
+		f.known[key] = fits
+	}
+	return fits
+}
+
+func keyOf(p space.Point) string {
+	key := make([]byte, 0, 2*len(p))
+	for _, v := range p {
+		key = append(key, byte(v), byte(v>>8))
+	}
+	return string(key)
+}
+
+// Exact reports that Size is an upper bound: nobody has tried which points fit.
+func (f *fitting) Exact() bool { return false }
+
+func (f *fitting) Contains(p space.Point) bool { return f.Space.Contains(p) && f.fit(p) }
+
+func (f *fitting) Sample(r *rand.Rand) space.Point {
+	for range drawsMost {
+		p := f.Space.Sample(r)
+		if p == nil || f.fit(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+func (f *fitting) All() iter.Seq[space.Point] {
+	return func(yield func(space.Point) bool) {
+		for p := range f.Space.All() {
+			if f.fit(p) && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+func (f *fitting) Neighbours(p space.Point) []space.Point {
+	return slices.DeleteFunc(f.Space.Neighbours(p), func(p space.Point) bool { return !f.fit(p) })
+}

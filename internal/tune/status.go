@@ -1,0 +1,36 @@
+package tune
+
+import (
+	"strings"
+
+	"pawl/internal/result"
+)
+
+// statusOf returns the status of a trial that a fault has ended.
+func statusOf(f *result.Fault) result.TrialStatus {
+	switch f.Cause {
+	case result.CauseCompile, result.CauseNoEntry:
+		return result.TrialCompileError
+	case result.CauseSpec:
+		return result.TrialUnfit
+	case result.CauseMemory, result.CauseThreads:
+		return result.TrialResources
+	case result.CauseLaunch:
+		if f.Stage == "plan" {
+			return result.TrialUnfit
+		}
+		if strings.Contains(f.Message, "resources") || strings.Contains(f.Message, "shared memory") || strings.Contains(f.Message, "registers") {
+			return result.TrialResources
+		}
+		return result.TrialLaunchError
+	case result.CauseTimeout:
+		return result.TrialTimeout
+	case result.CauseWrong, result.CauseNoEffect, result.CauseOutput, result.CauseOutOfBounds:
+		return result.TrialWrong
+	case result.CauseKilled:
+		return result.TrialLost
+	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
+		return result.TrialRejected
+	}
+	return result.TrialCrash
+}
