@@ -304,7 +304,7 @@ func putAll(folder string, made *result.Report, kept string, dark bool) (problem
 func clearOf(folder string) {
 	entries, _ := os.ReadDir(folder)
 	for _, entry := range entries {
-		for _, pattern := range []string{"why.svg", "why.png", "profile-[0-9]*.csv", "profile-[0-9]*.ncu-rep"} {
+		for _, pattern := range []string{"why.svg", "why.png", "tune.svg", "tune.png", "suggestions.md", "profile-[0-9]*.csv", "profile-[0-9]*.ncu-rep"} {
 			if is, _ := filepath.Match(pattern, entry.Name()); is {
 				_ = os.Remove(filepath.Join(folder, entry.Name()))
 			}
@@ -328,7 +328,13 @@ func writeReport(file string, made *result.Report, dark bool) error {
 func savePages(path string, made *result.Report, dark bool) (string, error) {
 	folder := filepath.Dir(path)
 	names := []string{"report.md", "report.html"}
-	if report.Explained(made) {
+	switch {
+	case made.Kind == result.KindTune:
+		names[0] = "suggestions.md"
+		if report.Searched(made) {
+			names = append(names, "tune.svg", "tune.png")
+		}
+	case report.Explained(made):
 		names = append(names, "why.svg", "why.png")
 	}
 	for _, name := range names {

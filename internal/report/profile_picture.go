@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -15,23 +16,22 @@ import (
 
 const waitsShown = 8
 
-// Pictures are the file endings of pictures of kernels.
+// Pictures are the file endings of pictures.
 var Pictures = []string{".svg", ".png"}
 
-// Picture draws the kernel of a report that takes longest, beside its other version if it has one. ending is
-// one of Pictures. Without dark, an SVG follows the reader's theme.
+// Picture draws a search for better params, or else the kernel of a report that takes longest, beside its
+// other version if it has one. ending is one of Pictures. Without dark, an SVG follows the reader's theme.
 func Picture(r *result.Report, ending string, dark bool) ([]byte, error) {
-	all := explained(r.Rows)
-	if len(all) == 0 {
-		return nil, errors.New("no kernel of this report is explained: there is nothing to draw")
+	drawn, err := pictured(r)
+	if err != nil {
+		return nil, err
 	}
-	page := slices.MaxFunc(all, func(x, y *reason) int { return cmp.Compare(x.seconds(), y.seconds()) }).page(r)
 	if ending == ".svg" {
 		theme := sheet.Auto
 		if dark {
 			theme = sheet.Dark
 		}
-		text, err := page.SVG(theme)
+		text, err := drawn.SVG(theme)
 		return []byte(text), err
 	}
 	theme := sheet.Light
@@ -39,8 +39,28 @@ func Picture(r *result.Report, ending string, dark bool) ([]byte, error) {
 		theme = sheet.Dark
 	}
 	var b bytes.Buffer
-	err := page.PNG(&b, theme)
+	err = drawn.PNG(&b, theme)
 	return b.Bytes(), err
+}
+
+// pictured returns what is drawn of a report.
+func pictured(r *result.Report) (drawing, error) {
+	if r.Kind == result.KindTune {
+		if !Searched(r) {
+			return nil, errors.New("this search tried nothing: there is nothing to draw")
+		}
+		return searchOf(r).picture(), nil
+	}
+	all := explained(r.Rows)
+	if len(all) == 0 {
+		return nil, errors.New("no kernel of this report is explained: there is nothing to draw")
+	}
+	return slices.MaxFunc(all, func(x, y *reason) int { return cmp.Compare(x.seconds(), y.seconds()) }).page(r), nil
+}
+
+type drawing interface {
+	SVG(sheet.Theme) (string, error)
+	PNG(io.Writer, sheet.Theme) error
 }
 
 // Explained reports whether a report says why a kernel takes its time.

@@ -90,6 +90,7 @@ var kinds = map[result.Kind]shown{
 	result.KindFuzz:     {(*builder).fuzz, fuzzRecords},
 	result.KindSelftest: {(*builder).selftest, selftestRecords},
 	result.KindProfile:  {(*builder).profile, profileRecords},
+	result.KindTune:     {(*builder).tune, tuneRecords},
 }
 
 // ViewOf returns what the forms show of a report. Sections that none of them has are left
