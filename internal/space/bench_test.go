@@ -52,8 +52,7 @@ var hugeConstraints = map[string][]string{
 		"P0 * P1 % 4 == 0", "P0 * P1 * P2 <= 512", "P3 * P4 <= 64", "(P0 * P3 + P5 * 2) * (P1 * P4 + P5 * 2) * (2 + P6) * 4 <= 16384",
 		"P7 % P8 == 0", "P5 % P7 == 0", "P9 * P0 <= 80", "P10 + P11 <= P2 + P9",
 	},
-	"wide":  {strings.Join(strings.Fields("P0 P1 P2 P3 P4 P5 P6 P7 P8 P9 P10 P11"), " + ") + " == 37"},
-	"tight": {"P0 * P1 * P2 * P3 * P4 * P5 == 720", "P6 * P7 * P8 * P9 * P10 * P11 == 5040", "P0 + P2 + P4 + P6 + P8 + P10 == 24", "P1 + P3 + P5 + P7 + P9 + P11 <= 20"},
+	"wide": {strings.Join(strings.Fields("P0 P1 P2 P3 P4 P5 P6 P7 P8 P9 P10 P11"), " + ") + " == 37"},
 }
 
 // From the text of the constraints to the first point drawn from 10^12 combinations.

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -17,8 +18,8 @@ type component struct {
 	// Constraints that the tree does not know, with what was drawn to estimate how many points satisfy them.
 	late    []*constraint
 	due     [][]*constraint // late, by depth of the tree
-	ceiling float64 // of weights of draws: a draw is kept with probability weight / ceiling
-	known   []Point // points that satisfy all constraints
+	ceiling float64         // of weights of draws: a draw is kept with probability weight / ceiling
+	known   []Point         // points that satisfy all constraints
 }
 
 // split makes the components.
@@ -69,7 +70,7 @@ func (s *Space) explore(c *component) *Error {
 		return nil
 	}
 	order, kept := s.affordable(c)
-	c.tree = s.grow(order, kept, -1)
+	c.tree = s.grow(order, kept, math.MaxInt, math.MaxInt)
 	for _, each := range c.constraints {
 		if !slices.Contains(kept, each) {
 			c.late = append(c.late, each)

@@ -2,11 +2,9 @@ package space
 
 import (
 	"math/bits"
+	"slices"
 	"sort"
 )
-
-// maxListed is how many words a list may have: 32 MB.
-const maxListed = 1 << 22
 
 // list is the points of a component in the order of the file. A point is a row of words, in which each
 // param has a field.
@@ -39,7 +37,7 @@ func (s *Space) listOf(c *component, t *tree) *list {
 		l.fields[i].word, l.fields[i].mask = last, 1<<width[i]-1
 	}
 	l.words = len(l.used)
-	if t.size() > float64(maxListed/l.words) {
+	if t.size() > float64(s.limits.listed/l.words) {
 		return nil
 	}
 	// The first param of a word has its highest bits: rows are ordered as numbers.
@@ -141,6 +139,9 @@ func (l *list) read(i int, p Point) {
 
 // find returns the row that has the point's values, or -1.
 func (l *list) find(p Point) int {
+	if l.words == 1 {
+		return l.findWord(p)
+	}
 	var few [4]uint64
 	row := append(few[:0], make([]uint64, l.words)...)
 	for k, param := range l.params {
@@ -164,6 +165,18 @@ func (l *list) find(p Point) int {
 		}
 	}
 	return i
+}
+
+// findWord is find where a row is one word.
+func (l *list) findWord(p Point) int {
+	row := uint64(0)
+	for k, param := range l.params {
+		row |= uint64(p[param]) << l.fields[k].shift
+	}
+	if i, ok := slices.BinarySearch(l.rows, row); ok {
+		return i
+	}
+	return -1
 }
 
 // run returns where the rows from lo on end that have the k-th value of row lo; hi is the end of rows

@@ -14,16 +14,28 @@ const (
 	workError = 150
 )
 
-// workLimit returns how much work may be spent on counting a component: up to about a second where it
-// could be walked as a whole, and 30 ms where it is huge.
-func (c *component) workLimit() int {
+// limits bound what is spent on a component.
+type limits struct {
+	listed int // words of a list
+	edges  int // of a tree
+	whole  int // work of counting one that could be walked as a whole: up to about a second
+	large  int // of a larger one
+	huge   int // of one that is larger still: some 20 ms
+	cost   int // predicted work of a tree without the constraints that would make it too large
+	draws  int // work of the draws that its size is estimated from
+}
+
+var usualLimits = limits{listed: 1 << 22, edges: 6 << 20, whole: 1 << 28, large: 1 << 25, huge: 4 << 20, cost: 2 << 20, draws: 2 << 20}
+
+// work returns how much may be spent on counting a component.
+func (most limits) work(c *component) int {
 	switch {
 	case c.cartesian <= 1<<26:
-		return 1 << 28
+		return most.whole
 	case c.cartesian <= 1<<33:
-		return 1 << 25
+		return most.large
 	}
-	return 6 << 20
+	return most.huge
 }
 
 // layout predicts what growing a tree costs, by the order of its params.
@@ -151,10 +163,7 @@ func (l *layout) begin(params []int) []int {
 	return order
 }
 
-const (
-	planEffort = 1 << 19 // params and names looked at: some milliseconds
-	mayCost    = 3 << 20 // work of the tree without the constraints that would make it too large
-)
+const planEffort = 1 << 19 // params and names looked at: some milliseconds
 
 // affordable returns constraints of which the tree can be grown at a bounded cost, the narrowest first, and
 // the order to grow it in.
@@ -164,7 +173,7 @@ func (s *Space) affordable(c *component) (order []int, kept []*constraint) {
 	order = c.params
 	for _, each := range narrow {
 		better, cost := s.plan(c, append(kept, each), true, planEffort/len(narrow))
-		if cost <= mayCost {
+		if cost <= float64(s.limits.cost) {
 			order, kept = better, append(kept, each)
 		}
 	}

@@ -5,7 +5,6 @@ import "math/rand/v2"
 const (
 	maxDraws   = 1 << 11 // of a tree without the late constraints, for one point
 	pilotDraws = 1 << 12
-	pilotWork  = 4 << 20
 	maxKnown   = 64
 	fewEdges   = 64 // of a node: the late constraints are tried at all of them
 )
@@ -102,7 +101,7 @@ func (s *Space) estimate(c *component) *Error {
 	p := make(Point, len(s.params))
 	c.due = dueBy(c.tree.order, c.late)
 	sum, largest, draws := 0.0, 0.0, 0
-	for ; draws < pilotDraws && sc.work < pilotWork || len(c.known) == 0 && sc.work < 8*pilotWork; draws++ {
+	for ; draws < pilotDraws && sc.work < s.limits.draws || len(c.known) == 0 && sc.work < 8*s.limits.draws; draws++ {
 		sc.work += len(c.params) * 2 * workValue
 		weight := c.descend(r, p, c.due, sc)
 		sum, largest = sum+weight, max(largest, weight)

@@ -41,12 +41,17 @@ type Space struct {
 	components  []*component
 	of          []*component // of each param; nil: it has one value
 	scratch     sync.Pool
+	limits      limits
 }
 
 // New makes the space of the points that satisfy every constraint. A constraint that cannot be
 // evaluated at a point, or is neither true nor false there, is not satisfied. The error is an *Error.
 func New(params []Param, constraints []*formula.Expr) (*Space, error) {
-	s := &Space{params: params, of: make([]*component, len(params))}
+	return within(usualLimits, params, constraints)
+}
+
+func within(most limits, params []Param, constraints []*formula.Expr) (*Space, error) {
+	s := &Space{params: params, of: make([]*component, len(params)), limits: most}
 	s.scratch.New = func() any { return &scratch{} }
 	if err := s.checkParams(); err != nil {
 		return nil, err

@@ -21,7 +21,6 @@ type tree struct {
 const (
 	dead     = -1 // a node without points
 	unknown  = -2
-	maxEdges = 6 << 20 // 84 MB
 	maxDense = 1 << 14 // combinations of values: shared nodes are found by index, not by hash
 )
 
@@ -73,7 +72,8 @@ type grower struct {
 	pending [][]pending     // by depth: edges of the node that is being made
 	point   Point
 	scratch scratch
-	limit   int
+	work    int // that may be done
+	most    int // edges that there may be
 }
 
 type pending struct {
@@ -94,14 +94,13 @@ type sharing struct {
 // count returns the tree of the points that satisfy the constraints, or nil where that is too much work.
 func (s *Space) count(c *component, constraints []*constraint) *tree {
 	order, _ := s.plan(c, constraints, false, planEffort)
-	return s.grow(order, constraints, c.workLimit())
+	return s.grow(order, constraints, s.limits.work(c), s.limits.edges)
 }
 
-// grow returns the tree with its params in the order, or nil where the limit is reached; a negative limit
-// is none.
-func (s *Space) grow(order []int, constraints []*constraint, limit int) *tree {
+// grow returns the tree with its params in the order, or nil where that takes more work or edges.
+func (s *Space) grow(order []int, constraints []*constraint, work, edges int) *tree {
 	t := &tree{order: order, first: []int32{0, 0}}
-	g := &grower{tree: t, point: make(Point, len(s.params)), limit: limit}
+	g := &grower{tree: t, point: make(Point, len(s.params)), work: work, most: edges}
 	g.due = dueBy(order, constraints)
 	for depth, param := range order {
 		size := len(s.params[param].Values)
@@ -169,7 +168,7 @@ func (sh *sharing) key(p Point) uint64 {
 	return key
 }
 
-func (g *grower) exhausted() bool { return g.limit >= 0 && (g.scratch.work > g.limit || len(g.value) > maxEdges) }
+func (g *grower) exhausted() bool { return g.scratch.work > g.work || len(g.value) > g.most }
 
 // grow returns the node of all completions of the values bound so far, which an earlier path may have made.
 func (g *grower) grow(depth int) int32 {

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,53 +26,7 @@ func (k *Kernel) Default() Variant {
 	return Variant{Kernel: k, Values: values}
 }
 
-// Variants yields every variant that satisfies the constraints: the default
-// first, then in the order of the file, the last param changing fastest. A
-// variant on which a constraint cannot be evaluated does not satisfy it.
-func (k *Kernel) Variants() iter.Seq[Variant] {
-	return func(yield func(Variant) bool) {
-		k.walk(make([]formula.Value, 0, len(k.Params)), k.due(), yield)
-	}
-}
-
-// due returns, by the number of params that are bound, the constraints that can be
-// evaluated from there on.
-func (k *Kernel) due() [][]*Formula {
-	due := make([][]*Formula, len(k.Params)+1)
-	for _, f := range k.Constraints {
-		depth := 0
-		for i, p := range k.Params {
-			if slices.Contains(f.names, p.Name) {
-				depth = i + 1
-			}
-		}
-		due[depth] = append(due[depth], f)
-	}
-	return due
-}
-
-// walk visits all completions of the values bound so far, depth first, and gives up a
-// branch as soon as a constraint whose names are all bound says no; false means stop.
-func (k *Kernel) walk(bound []formula.Value, due [][]*Formula, yield func(Variant) bool) bool {
-	here := Variant{Kernel: k, Values: bound}
-	for _, f := range due[len(bound)] {
-		if f.unmet(here) != nil {
-			return true
-		}
-	}
-	if len(bound) == len(k.Params) {
-		here.Values = slices.Clone(bound)
-		return yield(here)
-	}
-	for _, v := range k.Params[len(bound)].Values {
-		if !k.walk(append(bound, v), due, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// Lookup finds the value of a param; those not bound yet have none.
+// Lookup finds the value of a param.
 func (v Variant) Lookup(name string) (formula.Value, bool) {
 	for i, value := range v.Values {
 		if v.Kernel.Params[i].Name == name {

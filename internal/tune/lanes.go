@@ -3,54 +3,42 @@ package tune
 import (
 	"context"
 	"errors"
-	"sync"
 
+	"pawl/internal/lab"
 	"pawl/internal/result"
 )
 
 // lanes lets all devices work on the search. Today's defaults come first, alone: everything is
 // measured against them.
 func (t *tune) lanes(ctx context.Context) error {
-	most := t.Most
-	if most == 0 {
-		most = 1 << 20
-	}
-	lanes, err := t.lab.Lanes(ctx, t.Devices, most)
-	if err != nil {
+	first := &station{tune: t, lane: t.lab}
+	err := t.tryDefaults(ctx, first)
+	first.close(context.WithoutCancel(ctx))
+	if err != nil || ctx.Err() != nil {
 		return err
 	}
 	t.mu.Lock()
-	t.tuning.Workers = len(lanes)
-	t.mu.Unlock()
-	first := &station{tune: t, lane: t.lab}
-	if err := t.tryDefaults(ctx, first); err != nil {
-		return err
-	}
 	for range t.Compilers {
-		t.mu.Lock()
 		t.building++
-		t.mu.Unlock()
 		go t.compile(ctx)
 	}
-	errs := make([]error, len(lanes))
-	var busy sync.WaitGroup
-	for i, lane := range lanes {
-		busy.Go(func() {
-			s := first
-			if i > 0 {
-				s = &station{tune: t, lane: lane, n: i}
-				defer lane.Close()
-			}
-			errs[i] = s.work(ctx)
-		})
+	t.mu.Unlock()
+	opts := lab.CrewOptions{Devices: t.Devices, Most: t.Most}
+	if err = t.lab.Crew(ctx, opts, func(ctx context.Context, lane *lab.Lab) error {
+		s := &station{tune: t, lane: lane, n: lane.Lane()}
+		t.join(s)
+		return s.work(ctx)
+	}); ctx.Err() != nil {
+		return nil
 	}
-	busy.Wait()
-	for _, err := range errs {
-		if err == nil || ctx.Err() != nil {
-			return nil // those that were left did the work
-		}
-	}
-	return errs[0]
+	return err
+}
+
+// join counts the devices that work on the search.
+func (t *tune) join(s *station) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.tuning.Workers = max(t.tuning.Workers, s.n+1)
 }
 
 // tryDefaults tries today's defaults before anything else.

@@ -43,13 +43,13 @@ func (s *station) work(ctx context.Context) error {
 		case ctx.Err() != nil:
 			s.drop()
 			return nil
-		case err != nil && c.lost == 0: // somebody else may have a worker that lives
+		case err != nil && c.lost == 0: // it may not be to blame
 			c.lost++
-			s.close(ctx)
 			s.giveBack(c)
-			if _, err := s.lane.Client(ctx); err != nil {
+			if s.lane.Lost() != nil && s.lane.InCrew() {
 				return err
 			}
+			s.close(ctx)
 			continue
 		case err != nil:
 			s.close(ctx)
@@ -57,6 +57,9 @@ func (s *station) work(ctx context.Context) error {
 		}
 		trial.Worker = s.n
 		s.record(c, trial)
+		if err != nil && s.lane.InCrew() {
+			return err
+		}
 	}
 }
 
