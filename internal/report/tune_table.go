@@ -16,7 +16,7 @@ const (
 	mostTried    = 10 // settings
 	mostColumns  = 8  // params with a column of their own
 	mostOnFront  = 20
-	mostFailures = 10
+	mostWays = 10
 )
 
 // outdone is the winner on one config, or over all.
@@ -156,7 +156,7 @@ func (b *builder) tuneTried(s *search) {
 		lines     []string
 	}{
 		{"tried", "The best that were tried", s.best(), len(s.ranked()) - mostTried, nil},
-		{"failures", "Failures", s.failureTable(), len(s.failures) - mostFailures, nil},
+		{"failures", "Failures", s.failureTable(), len(s.failures) - mostWays, nil},
 		{"importance", "What each param matters", s.importance(), 0, []string{
 			"The share of the variance of the logarithm of the cost that a param explains by itself, over all combinations of its values: what is left is noise and params that matter together. Best and median are of the trials with that value, which were most often near the best.",
 		}},
@@ -225,7 +225,7 @@ func (s *search) best() *view.Table {
 }
 
 func (s *search) failureTable() *view.Table {
-	return sheetOf(s.failures[:min(mostFailures, len(s.failures))], []column[result.Failure]{
+	return sheetOf(s.failures[:min(mostWays, len(s.failures))], []column[result.Failure]{
 		{head: "failure", text: func(f result.Failure) string { return string(f.Status) }},
 		{head: "settings", number: true, text: func(f result.Failure) string { return unit.Count(f.Trials) }},
 		{head: "first trial", rank: 2, number: true, text: func(f result.Failure) string {
