@@ -40,10 +40,9 @@ func (most limits) work(c *component) int {
 
 // layout predicts what growing a tree costs, by the order of its params.
 type layout struct {
-	params []int // the order
-	sizes  map[int]float64
-	of     []*constraint
-	sure   bool // what it can cost at most; else what it probably costs
+	sizes map[int]float64
+	of    []*constraint
+	sure  bool // what it can cost at most; else what it probably costs
 
 	depth, until map[int]int
 	steps        []float64
