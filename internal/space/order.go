@@ -21,12 +21,15 @@ type limits struct {
 	edges  int // of a tree
 	whole  int // work of counting one that could be walked as a whole: up to about a second
 	large  int // of a larger one
-	huge   int // of one that is larger still: some 20 ms
+	huge   int // of one that is larger still: some 40 ms
 	cost   int // predicted work of a tree without the constraints that would make it too large
 	draws  int // work of the draws that its size is estimated from
+
+	inside  float64 // combinations from which on parts of constraints are looked at
+	crowded float64 // paths at a depth, as a power of two, from which on they are told apart by states
 }
 
-var usualLimits = limits{listed: 1 << 22, edges: 6 << 20, whole: 1 << 28, large: 1 << 25, huge: 4 << 20, cost: 2 << 20, draws: 2 << 20}
+var usualLimits = limits{listed: 1 << 22, edges: 6 << 20, whole: 1 << 28, large: 1 << 25, huge: 8 << 20, cost: 2 << 20, draws: 2 << 20, inside: 1 << 16, crowded: 12}
 
 // work returns how much may be spent on counting a component.
 func (most limits) work(c *component) int {
@@ -43,6 +46,7 @@ func (most limits) work(c *component) int {
 type layout struct {
 	sizes []float64 // by param, as powers of two
 	of    []*constraint
+	most  limits
 	sure  bool // what it can cost at most; else what it probably costs
 
 	depth, until, wanted []int // by param
@@ -107,7 +111,8 @@ func (l *layout) cost(order []int) float64 {
 	for i, param := range order {
 		live += shared[i]
 		few += states[i]
-		if branches = min(branches, live); !l.sure {
+		if branches = min(branches, live); !l.sure && l.most.shareByState(few, live) {
+			total += math.Exp2(branches) * workHash
 			branches = min(branches, few)
 		}
 		branches += l.sizes[param]
@@ -121,7 +126,7 @@ func (l *layout) cost(order []int) float64 {
 // branches, which means that constraints come to an end early. Effort bounds what planning costs.
 func (s *Space) plan(c *component, constraints []*constraint, sure bool, effort int) ([]int, float64) {
 	n := len(s.params)
-	l := &layout{of: constraints, sure: sure, sizes: make([]float64, n), depth: make([]int, n), until: make([]int, n), wanted: make([]int, n)}
+	l := &layout{most: s.limits, of: constraints, sure: sure, sizes: make([]float64, n), depth: make([]int, n), until: make([]int, n), wanted: make([]int, n)}
 	for _, param := range c.params {
 		l.sizes[param] = math.Log2(float64(len(s.params[param].Values)))
 	}

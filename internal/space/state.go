@@ -19,12 +19,9 @@ type state struct {
 	spread  float64          // estimated number of its values, as a power of two
 }
 
-// manyCombinations is from where on a component is worth the work of looking into its constraints.
-const manyCombinations = 1 << 16
-
-// lookInside finds the states of a component's constraints.
+// lookInside finds the states of a component's constraints, where that is worth the work.
 func (s *Space) lookInside(c *component) {
-	if c.cartesian < manyCombinations {
+	if c.cartesian < s.limits.inside {
 		return
 	}
 	for _, each := range c.constraints {
@@ -48,8 +45,8 @@ func (s *Space) lookInside(c *component) {
 	}
 }
 
-// estimate settles how many values the state has: those that some combinations have, or at most as many as
-// there are combinations, or integers between.
+// estimate settles how many values the state has: as many as a sample makes likely, and at most as
+// there are combinations, or integers between the least and the greatest.
 func (st *state) estimate() {
 	combinations := 1.0
 	for _, values := range st.values {
@@ -70,10 +67,26 @@ func (st *state) estimate() {
 	if whole && len(seen) > 0 {
 		most = min(most, float64(high)-float64(low)+1)
 	}
-	if len(seen) < probes/2 {
-		most = min(most, 2*float64(len(seen)))
+	st.spread = math.Log2(max(1, min(most, distinct(len(seen), probes))))
+}
+
+// distinct estimates how many values there are of which draws have come to so many different ones. Of n
+// equally likely values, as many draws leave out a share exp(-draws/n). Values are not equally likely:
+// the estimate is doubled.
+func distinct(seen, draws int) float64 {
+	low, high := float64(seen), 1e6
+	for high > low*1.01 {
+		n := math.Sqrt(low * high)
+		if n*-math.Expm1(-float64(draws)/n) < float64(seen) {
+			low = n
+		} else {
+			high = n
+		}
 	}
-	st.spread = math.Log2(max(1, most))
+	if high == 1e6 {
+		return math.Inf(1)
+	}
+	return 2 * high
 }
 
 func (st *state) eval(sc *scratch, choose func(i int) int) (formula.Value, error) {
@@ -149,6 +162,12 @@ func (b *byState) key(p Point) stateKey {
 	return key
 }
 
+// shareByState reports whether paths are better told apart by states than by params, given how many there
+// are of both, as powers of two: finding a node by states takes longer.
+func (most limits) shareByState(states, params float64) bool {
+	return params > most.crowded && states < params-most.crowded/4
+}
+
 // byStates returns, by depth, how paths share nodes by states, where that leaves fewer nodes than
 // sharing by params does; and the states to evaluate, by the depth at which they are bound.
 func (s *Space) byStates(order []int, constraints []*constraint) (at []*byState, due [][]*tracked) {
@@ -210,7 +229,7 @@ func (s *Space) byStates(order []int, constraints []*constraint) (at []*byState,
 				width += idBits
 			}
 		}
-		if len(b.states) == 0 || few > whole-1 || whole < 10 || width > 64*len(stateKey{}) {
+		if len(b.states) == 0 || !s.limits.shareByState(few, whole) || width > 64*len(stateKey{}) {
 			continue
 		}
 		at[d] = b

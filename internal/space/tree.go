@@ -95,8 +95,12 @@ type sharing struct {
 
 // count returns the tree of the points that satisfy the constraints, or nil where that is too much work.
 func (s *Space) count(c *component, constraints []*constraint) *tree {
-	order, _ := s.plan(c, constraints, false, planEffort)
-	return s.grow(order, constraints, s.limits.work(c), s.limits.edges)
+	order, cost := s.plan(c, constraints, false, planEffort)
+	work := s.limits.work(c)
+	if cost > 4*float64(work) {
+		return nil // the prediction is not that wrong
+	}
+	return s.grow(order, constraints, work, s.limits.edges)
 }
 
 // grow returns the tree with its params in the order, or nil where that takes more work or edges.
