@@ -18,7 +18,8 @@ import (
 // ways are the limits that make a space of few points be kept like one of many.
 var ways = map[string]limits{
 	"listed":    usualLimits,
-	"tree":      {edges: math.MaxInt, whole: math.MaxInt},
+	"tree":      {edges: math.MaxInt, whole: math.MaxInt, crowded: 99},
+	"states":    {edges: math.MaxInt, whole: math.MaxInt, listed: 1 << 20},
 	"estimated": {cost: 1 << 10, draws: 1 << 20},
 	"filtered":  {draws: 1 << 20}, // the tree knows no constraint
 }
@@ -254,8 +255,9 @@ func only(params []Param, p Point) []Param {
 	return one
 }
 
-// TestEstimate compares the size of a space that is not counted with what the sum of dice has.
-func TestEstimate(t *testing.T) {
+// TestSumOfDice compares the size of a space with what the sum of dice has: counted, and estimated where
+// it may not be.
+func TestSumOfDice(t *testing.T) {
 	params := make([]Param, 12)
 	ways := []float64{1} // of each sum
 	var sum []string
@@ -276,13 +278,34 @@ func TestEstimate(t *testing.T) {
 			want += n
 		}
 	}
-	s := mustNew(t, usualLimits, params, strings.Join(sum, " + ")+" <= 60")
-	if s.Exact() {
-		t.Skip("the space is counted")
+	constraint := strings.Join(sum, " + ") + " <= 60"
+	if s := mustNew(t, usualLimits, params, constraint); s.Size() != want || !s.Exact() {
+		t.Errorf("counted %.12g, exact %v, want %.12g", s.Size(), s.Exact(), want)
 	}
-	if ratio := s.Size() / want; math.Abs(ratio-1) > 0.1 {
-		t.Errorf("estimated %.4g, want %.4g", s.Size(), want)
+	few := usualLimits
+	few.huge = 0
+	s := mustNew(t, few, params, constraint)
+	if ratio := s.Size() / want; math.Abs(ratio-1) > 0.05 || s.Exact() {
+		t.Errorf("estimated %.6g, exact %v, want %.6g", s.Size(), s.Exact(), want)
 	}
+	r := rand.New(rand.NewPCG(1, 2))
+	first := 0.0
+	const draws = 4000
+	for range draws {
+		first += float64(s.Sample(r)[0])
+	}
+	if got := first / draws; math.Abs(got-meanFirst(ways)) > 0.2 { // 4 standard errors
+		t.Errorf("P0 is at %.2f on average, want %.2f", got, meanFirst(ways))
+	}
+}
+
+// meanFirst returns the mean index of one die where the sum of twelve is at most 60: all are alike.
+func meanFirst(ways []float64) float64 {
+	sum, n := 0.0, 0.0
+	for total, each := range ways[:61] {
+		sum, n = sum+each*float64(total), n+each
+	}
+	return sum/n/12 - 1
 }
 
 // Eight points of 8^40: more bits than a word has, and more combinations than can be counted.
