@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,9 +67,8 @@ func runReplay(ctx context.Context, e *env, opts *replayOptions, paths []string)
 		return usage("--evals %d: expected 1 to %d", opts.Evals, maxReplay)
 	case opts.Seeds < 1 || opts.Seeds > maxReplay:
 		return usage("--seeds %d: expected 1 to %d", opts.Seeds, maxReplay)
-	}
-	if err := search.Known(opts.Strategy); err != nil {
-		return usage("--strategy %s: %w", opts.Strategy, err)
+	case !slices.Contains(search.Names(), opts.Strategy):
+		return usage("--strategy %s: expected one of %s", opts.Strategy, strings.Join(search.Names(), ", "))
 	}
 	spaces, err := score.Read(paths)
 	if err != nil {

@@ -267,12 +267,12 @@ results, env = kernel_tuner.tune_kernel(data["kernel_name"], "__global__ void k(
 json.dump([[r[k] for k in tune] + [r["time"] if "__error__" not in r else str(r["__error__"])] for r in results], open(out, "w"))
 `
 
-// TestKernelTunerReads: today's Kernel Tuner reads and simulates what pawl writes. PAWL_KERNEL_TUNER names a Python
+// TestKernelTunerReads: today's Kernel Tuner reads and simulates what pawl writes. PAWL_TUNERS names a Python
 // that has it.
 func TestKernelTunerReads(t *testing.T) {
-	python := os.Getenv("PAWL_KERNEL_TUNER")
+	python := os.Getenv("PAWL_TUNERS")
 	if python == "" {
-		t.Skip("PAWL_KERNEL_TUNER names no Python with kernel_tuner: python3 -m venv v && v/bin/pip install kernel-tuner")
+		t.Skip("PAWL_TUNERS names no Python with kernel_tuner: python3 -m venv v && v/bin/pip install kernel-tuner")
 	}
 	tuning := &result.Tuning{Kernel: "k", Space: result.Space{Params: []result.SpaceParam{
 		{Name: "a", Values: []string{"1", "2"}}, {Name: "b", Values: []string{"2.0"}}, {Name: "c", Values: []string{"true", "false"}}, {Name: "d", Values: []string{"f16"}},

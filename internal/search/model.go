@@ -65,7 +65,7 @@ func (m *model) fit(trials []*trial, told int) {
 		x[i] = m.c.of(t.point)
 	}
 	y := m.values()
-	m.g.fit(x, y, fitSteps)
+	m.g.fit(x, y, int(knob("steps", fitSteps)))
 	m.g.reset()
 	for i := range x {
 		m.g.add(x[i], y[i])

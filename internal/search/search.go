@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"slices"
 	"strings"
 
 	"pawl/internal/space"
@@ -79,13 +78,5 @@ func New(name string, g Ground, o Options) (Strategy, error) {
 			return s.make(newBook(g, o), o), nil
 		}
 	}
-	return nil, Known(name)
-}
-
-// Known returns an error for a name that is not a strategy's.
-func Known(name string) error {
-	if !slices.Contains(Names(), name) {
-		return fmt.Errorf("strategy %q is unknown: expected one of %s", name, strings.Join(Names(), ", "))
-	}
-	return nil
+	return nil, fmt.Errorf("strategy %q is unknown: expected one of %s", name, strings.Join(Names(), ", "))
 }
