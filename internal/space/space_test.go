@@ -200,16 +200,22 @@ func TestSampleIsUniform(t *testing.T) {
 				if len(s.components) > 0 && s.components[0].late != nil && s.components[0].ceiling != 1 {
 					t.Fatal("too few draws are kept to be uniform")
 				}
-				n := len(bruteForce(t, test.params, test.constraints))
+				want := bruteForce(t, test.params, test.constraints)
 				counts := map[string]int{}
 				const draws = 200
+				n := len(want)
 				r := rand.New(rand.NewPCG(5, 6))
 				for range n * draws {
 					counts[fmt.Sprint(s.Sample(r))]++
 				}
-				chi := float64(n-len(counts)) * draws // what never came
-				for _, count := range counts {
-					chi += (float64(count) - draws) * (float64(count) - draws) / draws
+				chi, of := 0.0, 0
+				for _, p := range want {
+					count := counts[fmt.Sprint(p)]
+					of += count
+					chi += float64((count-draws)*(count-draws)) / draws
+				}
+				if of != n*draws {
+					t.Errorf("%d of %d draws are no points of the space", n*draws-of, n*draws)
 				}
 				// 4 standard deviations of a chi-square distribution with n-1 degrees of freedom
 				if limit := float64(n-1) + 4*math.Sqrt(2*float64(n-1)); chi > limit {
