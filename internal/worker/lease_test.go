@@ -18,7 +18,9 @@ func serveFor(t *testing.T, lease time.Duration) (*wire.Writer, io.Closer, <-cha
 	answers, out := io.Pipe()
 	t.Cleanup(func() { parent.Close(); answers.Close() })
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(t.Context(), in, out, ServeOptions{Tool: result.Tool{Version: "test"}, Lease: lease}) }()
+	go func() {
+		ended <- Serve(t.Context(), in, out, ServeOptions{Tool: result.Tool{Version: "test"}, Lease: lease})
+	}()
 	if _, err := wire.NewReader(answers).Hello(); err != nil {
 		t.Fatal(err)
 	}
