@@ -18,9 +18,9 @@ func TestCheckMarkdown(t *testing.T) {
 }
 
 var (
-	fence  = regexp.MustCompile("(?ms)^(`{3,})\\n.*?^(`{3,})$")
+	fence  = regexp.MustCompile("(?ms)^(`{3,})[a-z]*\\n.*?^(`{3,})$")
 	tag    = regexp.MustCompile(`</?(details|summary)>`)
-	begins = regexp.MustCompile(`^($|# pawl (check|fuzz|selftest): |## [A-Z][a-z]+( on purpose)?$|## Cell |\| |- |… and |\*\*|</?details|[\d,]+ (configs?: |skipped)|Next: |on |cache |trust: author for |pawl )`)
+	begins = regexp.MustCompile(`^($|# pawl (check|fuzz|selftest|tune): |## [A-Z][a-z]+( on purpose)?$|## (Best params|What was |What each param|How to apply|The best |Tied with|Time and energy)|(Nothing|Interrupted|Every candidate|[\d.−]+% less|The best is|The share of|No other setting|The gain is)\b|.*, by (pawl|hand).*:$|(nvcc|CMake|the compiler|Python)\b.*:$|## Cell |\| |- |… and |\*\*|</?details|[\d,]+ (configs?: |skipped|more settings? )|Next: |on |cache |trust: author for |pawl )`)
 )
 
 // flaw says how a comment is no longer what it was made to be: tables wider than

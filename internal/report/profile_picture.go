@@ -22,7 +22,7 @@ var Pictures = []string{".svg", ".png"}
 // Picture draws a search for better params, or else the kernel of a report that takes longest, beside its
 // other version if it has one. ending is one of Pictures. Without dark, an SVG follows the reader's theme.
 func Picture(r *result.Report, ending string, dark bool) ([]byte, error) {
-	drawn, err := pictured(r)
+	drawn, err := drawingOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func Picture(r *result.Report, ending string, dark bool) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// pictured returns what is drawn of a report.
-func pictured(r *result.Report) (drawing, error) {
+// drawingOf returns what is drawn of a report.
+func drawingOf(r *result.Report) (drawing, error) {
 	if r.Kind == result.KindTune {
 		if !Searched(r) {
 			return nil, errors.New("this search tried nothing: there is nothing to draw")

@@ -13,6 +13,7 @@ import (
 func samples() map[string]*result.Report {
 	return map[string]*result.Report{
 		"bench": sample(), "check": everything(), "verified": examination(), "plan": plan(), "compare": comparison(), "fuzz": trials(), "sanitizer": sanitizedSample(), "selftest": selftestSample(),
+		"tune": attentionSearch(), "tune_noise": softmaxSearch(), "tune_failed": searchOfFailures(), "tune_stopped": stoppedSearch(),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"pawl/internal/report/view"
 	"pawl/internal/result"
+	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
@@ -21,6 +22,7 @@ type search struct {
 	front    []*result.Trial
 	scale    float64 // of costs, which are relative to today's defaults
 	unit     string  // of scaled costs: s, J or ×
+	wordy    bool    // tables have all params of a setting in one column
 }
 
 func searchOf(r *result.Report) *search {
@@ -54,13 +56,19 @@ func (s *search) found() string {
 	worked, failed := s.Candidates()
 	switch {
 	case s.suggested():
-		return unit.PercentPlain(-s.winner.Overall) + " less " + s.what() + when(len(s.Configs) > 1, " over "+view.Count(len(s.Configs), "config"))
+		return unit.PercentPlain(-s.winner.Overall) + " less " + s.what() + s.over()
 	case s.noise():
 		return "the best is " + unit.PercentPlain(max(0, -s.winner.Overall)) + " better: noise, do not bother"
 	case worked == 0 && failed > 0:
 		return "every candidate failed"
 	}
 	return "nothing better than today's defaults"
+}
+
+// over says how several configs were made one number; "" for one config.
+func (s *search) over() string {
+	of := view.Count(len(s.Configs), "config")
+	return when(len(s.Configs) > 1, map[bool]string{true: " in the worst of " + of, false: " on average over " + of}[s.Over == "worst"])
 }
 
 // noise reports whether the winner is better by so little that applying it is not worth the while.
@@ -83,6 +91,7 @@ func (s *search) what() string {
 func (b *builder) tune() {
 	r, s := b.r, searchOf(b.r)
 	b.v.Heading = []string{"pawl " + r.Tool.Version, machineLine(r), s.Kernel + ", " + view.Count(len(s.Configs), "config"), methodLine(r)}
+	b.v.Comment = true // a forge shows it to those who judge the change
 	b.v.Title = s.Kernel + ": " + s.found()
 	b.v.Brief = b.v.Title + " on " + machineLine(r)
 	b.v.Facts = append(each(s.facts(true), func(p pair) view.Fact { return view.Fact{Name: p.name, Text: p.text} }), runFacts(r, view.Fact{Name: "method", Text: method(r)})...)
@@ -150,17 +159,19 @@ func (s *search) next() string {
 }
 
 // again is the beginning of a command about this search.
-func (s *search) again() string { return "pawl tune " + view.Flat(s.Kernel) }
+func (s *search) again() string { return term.ShellLine("pawl", "tune", view.Flat(s.Kernel)) }
 
 // tuneText adds what a terminal shows: the winner on each config, and the search in a few lines.
 func (b *builder) tuneText(s *search) {
-	if s.winner != nil {
-		b.add(view.Terminal, view.Section{Name: s.setting(s.winner.Params), Lines: linesOf(view.Quiet, present(s.changed(s.winner.Params)))})
-		b.add(view.Terminal, view.Section{Table: s.results()})
-	}
 	columns := []column[pair]{
 		{text: func(p pair) string { return p.name }, tone: view.Quiet},
-		{words: true, text: func(p pair) string { return p.text }},
+		{words: true, cell: func(p pair) view.Cell {
+			return view.Cell{Text: p.text, Tone: map[bool]view.Tone{true: view.Strong}[p.name == "best"]}
+		}},
+	}
+	if s.winner != nil {
+		b.add(view.Terminal, view.Section{Table: tableOf("", []pair{{"best", s.setting(s.winner.Params)}, {"changes", s.changed(s.winner.Params)}}, columns)})
+		b.add(view.Terminal, view.Section{Table: s.results()})
 	}
 	for _, form := range []view.Form{view.Text, view.Verbose} {
 		b.add(form, view.Section{Table: tableOf("", s.facts(form == view.Verbose), columns)})
@@ -192,7 +203,21 @@ func (s *search) changed(params map[string]string) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "as today"
+		return "nothing: today's defaults are the best"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// unlike says what a setting has other than the winner: "NUM_WARPS=8".
+func (s *search) unlike(params map[string]string) string {
+	if s.winner == nil {
+		return s.setting(params)
+	}
+	other := map[string]string{}
+	for name, value := range params {
+		if s.winner.Params[name] != value {
+			other[name] = value
+		}
+	}
+	return s.setting(other)
 }

@@ -34,4 +34,6 @@ func (s *search) cell() string {
 }
 
 // Searched reports whether a report is of a search that tried something.
-func Searched(r *result.Report) bool { return r.Kind == result.KindTune && r.Tuning != nil && len(r.Tuning.Trials) > 0 }
+func Searched(r *result.Report) bool {
+	return r.Kind == result.KindTune && r.Tuning != nil && len(r.Tuning.Trials) > 0
+}

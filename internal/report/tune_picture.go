@@ -36,7 +36,10 @@ func (s *search) picture() sheet.Search {
 
 // effort says how much was tried, in how long.
 func (s *search) effort() string {
-	text := view.Counted(s.evaluated(), "setting") + when(s.Space.Size > 0, " of "+s.size())
+	text := view.Counted(s.evaluated(), "setting")
+	if size := s.size(); size != "" {
+		text = unit.Count(s.evaluated()) + " of " + size
+	}
 	return text + when(s.SpentS > 0, " in "+seconds(s.SpentS))
 }
 

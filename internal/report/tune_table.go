@@ -3,8 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"pawl/internal/report/view"
 	"pawl/internal/result"
@@ -13,10 +16,10 @@ import (
 
 // How much of a search a document shows; the JSON report and the CSV have the rest.
 const (
-	mostTried    = 10 // settings
-	mostColumns  = 8  // params with a column of their own
-	mostOnFront  = 20
-	mostWays = 10
+	mostTried   = 10 // settings
+	mostColumns = 8  // params with a column of their own
+	mostOnFront = 20
+	mostKinds   = 10
 )
 
 // outdone is the winner on one config, or over all.
@@ -80,7 +83,10 @@ func (o outdone) remark() string {
 	if o.row == nil {
 		return ""
 	}
-	return strings.Join(present(status(o.row)), ", ")
+	if v := o.row.Verdict; o.row.Fault == nil && (v == result.Improvement || v == result.Maintained) {
+		return "" // the numbers say so
+	}
+	return status(o.row)
 }
 
 // energy returns the change of a launch's energy on a config, between the trials of the two settings.
@@ -113,13 +119,18 @@ func (b *builder) tuneBest(s *search) {
 		p.In = forms
 		section.Parts = append(section.Parts, p)
 	}
-	closing := s.closing().Text
-	part(view.Section{Lines: []view.Line{{Text: strings.ToUpper(closing[:1]) + closing[1:] + "."}}})
+	part(view.Section{Lines: []view.Line{{Text: asSentence(s.closing().Text)}}})
 	if s.winner != nil {
 		part(view.Section{Table: s.settings(s.winner.Params)})
-		part(view.Section{Table: s.results()})
+		part(view.Section{Table: s.results(), Noun: "config"})
 	}
 	b.add(forms, section)
+}
+
+// asSentence returns a text that begins and ends as a sentence does.
+func asSentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
 // settings has a row for every param of a setting.
@@ -147,29 +158,39 @@ func (s *search) settings(params map[string]string) *view.Table {
 // tuneTried adds what was tried: the search in a few lines, its best settings, failures, what each param
 // matters, and settings that may be preferred to the best.
 func (b *builder) tuneTried(s *search) {
-	const documents = view.Markdown | view.HTML
 	b.add(view.Markdown, view.Section{Title: "What was tried", List: true, Lines: each(s.facts(true), func(p pair) view.Line { return view.Line{Text: p.name + ": " + p.text} })})
-	for _, t := range []struct {
-		id, title string
-		table     *view.Table
-		left      int
-		lines     []string
-	}{
+	for _, form := range []view.Form{view.Verbose, view.Markdown | view.HTML} {
+		s.wordy = form == view.Verbose // tables that are wider than a terminal would lose columns
+		for _, t := range s.tables() {
+			switch lines := slices.Concat(t.lines, present(leftOut(t.left, "setting"))); {
+			case len(t.table.Rows) == 0:
+			case s.wordy:
+				b.add(form, view.Section{Name: t.title, Table: t.table})
+			default:
+				b.add(form, view.Section{ID: t.id, Title: t.title, Table: t.table, Lines: linesOf("", lines), Noun: "setting"})
+			}
+		}
+	}
+}
+
+// titled is a table with what is said of it.
+type titled struct {
+	id, title string
+	table     *view.Table
+	left      int // rows that it has no room for
+	lines     []string
+}
+
+func (s *search) tables() []titled {
+	return []titled{
 		{"tried", "The best that were tried", s.best(), len(s.ranked()) - mostTried, nil},
-		{"failures", "Failures", s.failureTable(), len(s.failures) - mostWays, nil},
+		{"failures", "Failures", s.failureTable(), len(s.failures) - mostKinds, nil},
 		{"importance", "What each param matters", s.importance(), 0, []string{
 			"The share of the variance of the logarithm of the cost that a param explains by itself, over all combinations of its values: what is left is noise and params that matter together. Best and median are of the trials with that value, which were most often near the best.",
 		}},
 		{"tied", "Tied with the best", s.tiedTable(), 0, nil},
 		{"front", "Time and energy", s.frontTable(), len(s.front) - mostOnFront, []string{"No other setting that was tried takes both less time and less energy than one of these."}},
 		{"picks", "The best of each config", s.pickTable(), 0, []string{"The gain is what the setting takes less than the one for all configs, as they were measured while searching, without a duet."}},
-	} {
-		if len(t.table.Rows) == 0 {
-			continue
-		}
-		lines := slices.Concat(t.lines, present(leftOut(t.left, "setting")))
-		b.add(documents, view.Section{ID: t.id, Title: t.title, Table: t.table, Lines: linesOf("", lines)})
-		b.add(view.Verbose, view.Section{Name: t.title, Table: t.table})
 	}
 }
 
@@ -204,9 +225,14 @@ func positiveText(v float64, text func(float64) string) string {
 	return ""
 }
 
+// headed are the names that can be the head of a column: a report may claim any, and documents show heads
+// as they are.
+var headed = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$`)
+
 // paramColumns has a column for each param or, where there are many, one for all.
 func paramColumns[T any](s *search, params func(T) map[string]string) []column[T] {
-	if len(s.Space.Params) > mostColumns || len(s.Space.Params) == 0 {
+	strange := slices.ContainsFunc(s.Space.Params, func(p result.SpaceParam) bool { return !headed.MatchString(p.Name) })
+	if len(s.Space.Params) > mostColumns || len(s.Space.Params) == 0 || strange || s.wordy {
 		return []column[T]{{head: "params", words: true, bytes: 400, text: func(item T) string { return s.setting(params(item)) }}}
 	}
 	var out []column[T]
@@ -225,7 +251,7 @@ func (s *search) best() *view.Table {
 }
 
 func (s *search) failureTable() *view.Table {
-	return sheetOf(s.failures[:min(mostWays, len(s.failures))], []column[result.Failure]{
+	return sheetOf(s.failures[:min(mostKinds, len(s.failures))], []column[result.Failure]{
 		{head: "failure", text: func(f result.Failure) string { return string(f.Status) }},
 		{head: "settings", number: true, text: func(f result.Failure) string { return unit.Count(f.Trials) }},
 		{head: "first trial", rank: 2, number: true, text: func(f result.Failure) string {
@@ -259,11 +285,11 @@ func (s *search) importance() *view.Table {
 		{head: "share", number: true, text: func(v valued) string { return portion(v.Share) }},
 		{head: "best with", number: true, bytes: 120, text: func(v valued) string { return v.best.Value }},
 		{head: "best", rank: 2, number: true, text: func(v valued) string { return s.amount(v.best.Best) }},
+		{head: "failed most with", rank: 3, bytes: 120, text: func(v valued) string { return mostFailing(v.Values) }},
 		{head: "medians by value", words: true, bytes: 400, text: func(v valued) string {
 			measured := where(v.Values, func(value result.EffectValue) bool { return value.Median > 0 })
 			return unit.Few(each(measured, func(value result.EffectValue) string { return value.Value + ": " + s.amount(value.Median) }), 8)
 		}},
-		{head: "failed most with", rank: 3, bytes: 120, text: func(v valued) string { return mostFailing(v.Values) }},
 	})
 }
 
@@ -281,7 +307,12 @@ func mostFailing(values []result.EffectValue) string {
 
 // amount writes a cost: as what it is, or relative to today's defaults.
 func (s *search) amount(cost float64) string {
-	return positiveText(cost*s.scale, func(v float64) string { return unit.Quantity(v, s.unit) })
+	return positiveText(cost*s.scale, func(v float64) string {
+		if s.unit == "×" {
+			return fmt.Sprintf("%.2f×", v)
+		}
+		return unit.Quantity(v, s.unit)
+	})
 }
 
 // tiedTable has the finalists that cannot be told from the winner.
@@ -290,7 +321,7 @@ func (s *search) tiedTable() *view.Table {
 		{head: "trial", number: true, text: func(f *result.Finalist) string { return unit.Count(f.Trial) }},
 		{head: s.what(), number: true, text: func(f *result.Finalist) string { return unit.Percent(f.Overall) }},
 	}
-	for _, config := range s.Configs {
+	for _, config := range where(s.Configs, headed.MatchString) {
 		columns = append(columns, column[*result.Finalist]{head: config, rank: 3, number: true, text: func(f *result.Finalist) string {
 			c := compared{change: f.Changes[config]}
 			return strings.TrimSpace(c.changed() + " " + c.interval())

@@ -19,7 +19,7 @@ func (s *search) facts(all bool) []pair {
 		{"ended", s.ended()},
 		{"device", s.device()},
 		{"matters", s.matters(all)},
-		{"each config", s.split()},
+		{"per config", s.split()},
 		{"energy", s.saves()},
 	}
 	if all {
@@ -34,12 +34,12 @@ func (s *search) ties() []*result.Finalist {
 }
 
 func (s *search) tied() string {
-	const named = 2
+	const named = 3
 	ties := s.ties()
 	if len(ties) == 0 {
 		return ""
 	}
-	text := view.Count(len(ties), "setting") + " whose intervals overlap its own: " + strings.Join(each(ties[:min(named, len(ties))], func(f *result.Finalist) string { return s.setting(f.Params) }), "; ")
+	text := view.Count(len(ties), "setting") + " whose intervals overlap its own: with " + strings.Join(each(ties[:min(named, len(ties))], func(f *result.Finalist) string { return s.unlike(f.Params) }), "; ")
 	if len(ties) > named {
 		text += fmt.Sprintf("; and %d more", len(ties)-named)
 	}
@@ -128,7 +128,12 @@ func (s *search) device() string {
 }
 
 // portion writes a part of a whole, of which no more than all can be there.
-func portion(v float64) string { return fmt.Sprintf("%.0f%%", 100*min(max(v, 0), 1)) }
+func portion(v float64) string {
+	if v > 0 && v < 0.005 {
+		return "under 1%"
+	}
+	return fmt.Sprintf("%.0f%%", 100*min(max(v, 0), 1))
+}
 
 // matters names the params that the cost depends on most.
 func (s *search) matters(all bool) string {
@@ -167,21 +172,17 @@ func (s *search) saves() string {
 	if best == nil || best.Joules(n) <= 0 || last.Joules(n) >= best.Joules(n) {
 		return ""
 	}
-	return fmt.Sprintf("%s less than the best takes %s, with %s time", unit.PercentPlain(1-last.Joules(n)/best.Joules(n)), s.setting(last.Params), unit.Percent(last.Seconds(n)/best.Seconds(n)-1))
+	return fmt.Sprintf("%s less with %s, and %s time", unit.PercentPlain(1-last.Joules(n)/best.Joules(n)), s.unlike(last.Params), unit.Percent(last.Seconds(n)/best.Seconds(n)-1))
 }
 
 func (s *search) strategy() string {
-	over := ""
-	if len(s.Configs) > 1 {
-		over = map[string]string{"worst": "of the worst config", "mean": "on average over configs"}[s.Over]
-	}
-	return strings.Join(present(s.Strategy, "for less "+s.what()+prefixed(" ", over), prefixed("compiler ", s.Compiler)), " · ")
+	return strings.Join(present(s.Strategy, "for less "+s.what()+s.over(), prefixed("compiler ", s.Compiler)), " · ")
 }
 
 // fallen says which finalists were left out, and why.
 func (s *search) fallen() []string {
 	left := where(s.Finalists, func(f *result.Finalist) bool { return f.Fault != nil })
 	return each(left, func(f *result.Finalist) string {
-		return hinted(s.setting(f.Params)+" looked good and fell out: "+view.Flat(f.Fault.Message), f.Fault.Hint)
+		return hinted("a finalist, with "+s.unlike(f.Params)+", fell out: "+view.Flat(f.Fault.Message), f.Fault.Hint)
 	})
 }

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -142,7 +143,12 @@ func (t Try) placed() bool { return !t.Failed && usable(t.Cost) }
 func usable(cost float64) bool { return cost > 1e-15 && cost < 1e9 }
 
 // amount writes a cost.
-func (s Search) amount(v float64) string { return unit.Quantity(v, s.Unit) }
+func (s Search) amount(v float64) string {
+	if s.Unit == "×" {
+		return fmt.Sprintf("%.2f×", v) // as many digits at every tick
+	}
+	return unit.Quantity(v, s.Unit)
+}
 
 // key is what a legend explains: how it looks, and what that means.
 type key struct {

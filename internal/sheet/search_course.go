@@ -14,7 +14,7 @@ func (s Search) courses(c canvas, x, y, inner float64) float64 {
 	if s.narrow {
 		wide = inner
 	}
-	bottom := s.course(c, x, y, wide, "Best so far, by configurations tried", func(i int) float64 { return float64(i + 1) }, count)
+	bottom := s.course(c, x, y, wide, "Best so far, by settings tried", func(i int) float64 { return float64(i + 1) }, count)
 	second := y
 	if s.narrow {
 		second = bottom + 16
@@ -25,7 +25,7 @@ func (s Search) courses(c canvas, x, y, inner float64) float64 {
 	bottom = math.Max(bottom, last)
 	keys := []key{
 		{func(x, y float64) { c.line([]float64{x, y + 6, x + 12, y + 6}, 2, accent, nil) }, "best so far"},
-		{func(x, y float64) { c.circle(x+6, y+6, 2, faint) }, "a configuration; slower ones at the edge"},
+		{func(x, y float64) { c.circle(x+6, y+6, 2, faint) }, "a setting; slower ones at the edge"},
 	}
 	if usable(s.Today) {
 		keys = append(keys, key{func(x, y float64) { c.line([]float64{x, y + 6, x + 12, y + 6}, 1.2, ink, []float64{3, 3}) }, "today's defaults"})
@@ -111,7 +111,7 @@ func (s Search) course(c canvas, x, y, width float64, words string, where func(i
 	points = append(points, a.x+a.width, a.level(best))
 	c.line(points, 2, accent, nil)
 	label := s.amount(best)
-	if usable(s.Today) && s.Unit != "×" {
+	if usable(s.Today) {
 		label += ", " + unit.Percent(best/s.Today-1)
 	}
 	wide := c.width(label, small, bold)

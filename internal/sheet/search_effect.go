@@ -58,6 +58,9 @@ const left0 = left // of text, where a number is called left
 func (s Search) effect(c canvas, x, y, width float64, e Effect, up plot.Scale) float64 {
 	const inset, failures = 52, 16
 	share := fmt.Sprintf("%.0f%%", 100*e.Share)
+	if e.Share < 0.005 {
+		share = "<1%"
+	}
 	c.text(x+inset, y+normal, normal, bold, ink, left, fit(c, e.Param, normal, width-inset-50))
 	c.text(x+width, y+normal, normal, regular, muted, right, share)
 	y += heading - 6

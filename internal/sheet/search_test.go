@@ -19,7 +19,7 @@ import (
 func searched() Search {
 	random := rand.New(rand.NewPCG(3, 4))
 	s := Search{
-		Title: "attention: 13.4% less time", Subtitle: "NVIDIA H200 · 140 of 4,212 configurations in 5m0s", Foot: "pawl 0.1.0 · run 20261110T142233Z-7f3a9c2b1d04",
+		Title: "attention: 13.4% less time", Subtitle: "NVIDIA H200 · 140 of 4,212 settings in 5m0s", Foot: "pawl 0.1.0 · run 20261110T142233Z-7f3a9c2b1d04",
 		Unit: "s", Today: 52e-6, Trade: &Trade{},
 	}
 	for i := range 140 {

@@ -14,7 +14,7 @@ func (s Search) trade(c canvas, x, y, inner float64) float64 {
 	}
 	y = title(c, x, y, "Time and energy of a launch")
 	y = s.legend(c, x, y-4, inner,
-		key{func(x, y float64) { c.circle(x+6, y+6, 2.5, faint) }, "a configuration"},
+		key{func(x, y float64) { c.circle(x+6, y+6, 2.5, faint) }, "a setting"},
 		key{func(x, y float64) { c.circle(x+6, y+6, 4, accent) }, "no other beats it in both"})
 	const inset = 58
 	var points []TradePoint

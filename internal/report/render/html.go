@@ -34,7 +34,7 @@ var pageTemplate = template.Must(template.Must(template.New("page").Funcs(templa
 	"tiles":     func(m view.Map) template.HTML { return tileMap{m}.svg() },
 	"edges":     func(m view.Map) string { return tileMap{m}.edges() },
 	"addressOf": addressOf, "sourceOf": sourceOf,
-	"axis":      axis, "dot": dot, "levelAxis": levelAxis, "cells": cells, "steps": steps, "strip": strip, "spread": spread,
+	"axis": axis, "dot": dot, "levelAxis": levelAxis, "cells": cells, "steps": steps, "strip": strip, "spread": spread,
 }).Parse(pageText)).Parse(partText + plotText + styleText))
 
 // HTML renders a view as one page that needs nothing else: no network, no script, no

@@ -171,9 +171,6 @@ func (t *text) section(s view.Section) {
 			fmt.Fprintf(t, "  %s\n", t.paint(line.Tone)(words))
 		}
 	}
-	if s.Code.Text != "" {
-		t.raw("    " + strings.ReplaceAll(strings.TrimSpace(strings.Map(visible, s.Code.Text)), "\n", "\n    ") + "\n") // as wide as it is: it is to be copied
-	}
 	for _, item := range s.Items {
 		t.item(item)
 	}

@@ -124,7 +124,7 @@ type Picture struct {
 	Says   string // for those who cannot see it
 }
 
-// Code is lines to be copied as they are.
+// Code is lines to be copied as they are, from a document.
 type Code struct {
 	Text     string
 	Language string // as Markdown names it
