@@ -128,6 +128,7 @@ func (t *tune) playFinals(ctx context.Context) {
 	}
 	if winner != nil {
 		t.rows(winner)
+		t.sure = winner.high < 0
 	}
 }
 
