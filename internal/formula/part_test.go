@@ -62,12 +62,16 @@ func TestInside(t *testing.T) {
 	}
 	want := []part{
 		{[]string{"A", "B", "C", "D"}, -1},
-		{[]string{"A", "B", "C"}, 0},                                    // ==
-		{[]string{"A", "B", "C"}, 1},                                    // %
-		{[]string{"A", "B"}, 2},                                         // +
-		{[]string{"A", "B"}, 3}, {[]string{"A"}, 4}, {[]string{"B"}, 4}, // *
+		{[]string{"A", "B", "C"}, 0}, // ==
+		{[]string{"A", "B", "C"}, 1}, // %
+		{[]string{"A", "B"}, 2},      // +
+		{[]string{"A", "B"}, 3},
+		{[]string{"A"}, 4},
+		{[]string{"B"}, 4}, // *
 		{[]string{"C"}, 2},
-		{[]string{"A", "D"}, 0}, {[]string{"A"}, 8}, {[]string{"D"}, 8}, // chain
+		{[]string{"A", "D"}, 0},
+		{[]string{"A"}, 8},
+		{[]string{"D"}, 8}, // chain
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
