@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,7 +72,7 @@ func (h heading) differs(other heading) string {
 		return "it was of another kernel"
 	case !same(h.Configs, other.Configs):
 		return "it was on other configs: " + strings.Join(other.Configs, ", ")
-	case h.Objective != other.Objective || h.Over != other.Over || !same(h.Weights, other.Weights):
+	case h.Objective != other.Objective || h.Over != other.Over || !maps.Equal(h.Weights, other.Weights):
 		return "it had another objective"
 	case h.Class != other.Class:
 		return "it ran on " + other.Class

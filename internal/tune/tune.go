@@ -128,6 +128,9 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		r.Stage("finals")
 		t.playFinals(ctx)
 	}
+	if ctx.Err() != nil {
+		t.tuning.Ended = "interrupted"
+	}
 	t.conclude()
 	r.Finish(ctx, t.report, t.lab.Held())
 	return t.report, nil
