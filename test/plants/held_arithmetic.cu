@@ -32,7 +32,7 @@ template <typename T>
 __device__ inline void moments(const float *x, float *y, int n, int steps) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   T mean = 0, squares = 0, cubes = 0;
-#pragma unroll 8
+#pragma unroll 4
   for (int k = 0; k < steps; k++) {
     const T d = x[(size_t)k * n + i] - mean, part = d / (k + 1), term = d * part * k;
     mean += part;
@@ -42,11 +42,12 @@ __device__ inline void moments(const float *x, float *y, int n, int steps) {
   y[i] = (float)(squares + cubes * T(0.125));
 }
 
-extern "C" __global__ void __launch_bounds__(256) skewness_columns(const float *__restrict__ x, float *__restrict__ y, int n, int steps) {
+extern "C" __global__ void __launch_bounds__(256, 4)
+    skewness_columns(const float *__restrict__ x, float *__restrict__ y, int n, int steps) {
   moments<double>(x, y, n, steps);
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 4)
     skewness_columns_fixed(const float *__restrict__ x, float *__restrict__ y, int n, int steps) {
   moments<float>(x, y, n, steps);
 }

@@ -47,7 +47,7 @@ extern "C" __global__ void __launch_bounds__(256) generation_per_launch(const un
   to[i] = next_cell(from + board, i & 4095);
 }
 
-extern "C" __global__ void __launch_bounds__(1024) generation_per_launch_fixed(unsigned *__restrict__ cells) {
+extern "C" __global__ void __launch_bounds__(1024) generation_per_launch_fixed(unsigned *__restrict__ cells, unsigned *) {
   __shared__ unsigned boards[2][4096];
   cells += (size_t)blockIdx.x * 4096;
 #pragma unroll

@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(128)
   align<1>(text, low, high, best_score, n, steps);
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 4)
     align_reads_fixed(const unsigned *__restrict__ text, const unsigned *__restrict__ low, const unsigned *__restrict__ high,
                       int *__restrict__ best_score, int n, int steps) {
   align<32>(text, low, high, best_score, n, steps);

@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
     convolve_3x3_fixed(const half *__restrict__ x, const half *__restrict__ w, half *__restrict__ y, int width) {
   constexpr int PIXELS = 128 * 64 * 2, STAGE = PIXELS + 64 * 64 * 2; // bytes
   __shared__ __align__(128) char tiles[2 * STAGE];
