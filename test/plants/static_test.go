@@ -134,7 +134,7 @@ var facts = map[string]string{
 	"warp_histograms_fixed":       "ATOMS=1 LDG.128=1 registers≤32",
 	"edit_distances":              "LDS=1 STS=1 registers≤64",
 	"edit_distances_fixed":        "LDS=1 STS=1 registers≤64",
-	"matrix_powers":               "LDL≥200 STL≥200 registers≤32 FFMA≥200",
+	"matrix_powers":               "LDL≥100 STL≥100 registers≤48 FFMA≥200",
 	"matrix_powers_fixed":         "registers≤128 FFMA≥200",
 	"align_reads":                 "LDL=2 STL≥2 stack≥256",
 	"align_reads_fixed":           "registers≤128",
