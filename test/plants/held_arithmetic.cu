@@ -32,12 +32,19 @@ template <typename T>
 __device__ inline void moments(const half *x, float *y, int n, int steps) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   T mean = 0, squares = 0, cubes = 0;
-#pragma unroll 4
-  for (int k = 0; k < steps; k++) {
-    const T d = T(__half2float(x[(size_t)k * n + i])) - mean, part = d / (k + 1), term = d * part * k;
-    mean += part;
-    cubes += term * part * (k - 1) - 3 * part * squares;
-    squares += term;
+#pragma unroll 1
+  for (int first = 0; first < steps; first += 8) {
+    float v[8]; // under way together: the division's branches keep loads where they are
+#pragma unroll
+    for (int j = 0; j < 8; j++) v[j] = __half2float(x[(size_t)(first + j) * n + i]);
+#pragma unroll
+    for (int j = 0; j < 8; j++) {
+      const int k = first + j;
+      const T d = T(v[j]) - mean, part = d / (k + 1), term = d * part * k;
+      mean += part;
+      cubes += term * part * (k - 1) - 3 * part * squares;
+      squares += term;
+    }
   }
   y[i] = (float)(squares + cubes * T(0.125));
 }

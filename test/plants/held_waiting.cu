@@ -92,19 +92,19 @@ __device__ inline unsigned draw(unsigned s) {
   return s ^ s << 5;
 }
 
-__device__ inline bool accepted(unsigned s, float &u) {
-  u = (s >> 16) * (1 / 65536.f);
-  return (s & 0xffff) * (1 / 65536.f) < u * u * u;
+// Density u³, in integers, since conversions to float would keep the special-function unit busy.
+__device__ inline bool accepted(unsigned s, unsigned &u) {
+  u = s >> 16;
+  return (s & 0xffff) < ((u * u >> 16) * u >> 16);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    rejection_sampling(const unsigned *__restrict__ seeds, float *__restrict__ sums, int samples) {
+    rejection_sampling(const unsigned *__restrict__ seeds, unsigned *__restrict__ sums, int samples) {
   const size_t i = (size_t)blockIdx.x * 256 + threadIdx.x;
-  unsigned s = seeds[i];
-  float sum = 0;
+  unsigned s = seeds[i], sum = 0;
 #pragma unroll 1
   for (int k = 0; k < samples; k++) {
-    float u;
+    unsigned u;
     do {
       s = draw(s);
     } while (!accepted(s, u));
@@ -115,13 +115,12 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    rejection_sampling_fixed(const unsigned *__restrict__ seeds, float *__restrict__ sums, int samples) {
+    rejection_sampling_fixed(const unsigned *__restrict__ seeds, unsigned *__restrict__ sums, int samples) {
   const size_t i = (size_t)blockIdx.x * 256 + threadIdx.x;
-  unsigned s = seeds[i];
-  float sum = 0;
+  unsigned s = seeds[i], sum = 0;
 #pragma unroll 1
   for (int k = 0; k < samples;) {
-    float u;
+    unsigned u;
     s = draw(s);
     const bool taken = accepted(s, u);
     sum += taken ? u : 0;

@@ -19,7 +19,7 @@ import (
 // operations are those of sm_90 that the facts are about, by the nine bits of an instruction that are
 // the same for all kinds of operands.
 var operations = map[uint64]string{
-	0x023: "FFMA", 0x028: "DMUL", 0x029: "DADD", 0x02b: "DFMA", 0x03b: "LDSM", 0x03c: "HMMA", 0x108: "MUFU", 0x110: "F2F", 0x11d: "BAR",
+	0x023: "FFMA", 0x028: "DMUL", 0x029: "DADD", 0x02b: "DFMA", 0x03b: "LDSM", 0x03c: "HMMA", 0x106: "I2F", 0x108: "MUFU", 0x110: "F2F", 0x11d: "BAR",
 	0x181: "LDG", 0x183: "LDL", 0x184: "LDS", 0x186: "STG", 0x187: "STL", 0x188: "STS", 0x18c: "ATOMS", 0x18e: "RED", 0x1a6: "RED", 0x1ae: "LDGSTS",
 }
 
@@ -166,8 +166,8 @@ var facts = map[string]string{
 	"heat_rods_fixed":             "BAR=0 FFMA=32",
 	"lockstep_fits":               "BAR=2 registers≤32",
 	"lockstep_fits_fixed":         "BAR=0 registers≤32",
-	"rejection_sampling":          "BAR=0",
-	"rejection_sampling_fixed":    "BAR=0",
+	"rejection_sampling":          "BAR=0 I2F=0",
+	"rejection_sampling_fixed":    "BAR=0 I2F=0",
 	"materials":                   "BAR=0",
 	"expert_counts":               "RED=4 ATOMS=0",
 	"expert_counts_fixed":         "RED=1 ATOMS=4",
@@ -175,8 +175,8 @@ var facts = map[string]string{
 	"peak_search_fixed":           "RED=1",
 	"option_prices":               "DFMA≥100 F2F≥3",
 	"option_prices_fixed":         "F2F=0 FFMA≥60",
-	"skewness_columns":            "DFMA≥40 F2F≥4",
-	"skewness_columns_fixed":      "F2F=0 FFMA≥30",
+	"skewness_columns":            "DFMA≥60 F2F≥8 LDG=8",
+	"skewness_columns_fixed":      "F2F=0 FFMA≥40 LDG=8",
 	"log_products":                "MUFU=32",
 	"log_products_fixed":          "MUFU=4",
 	"closest_anchor":              "MUFU=64",
