@@ -5,7 +5,8 @@
 #   OUT=folder [HELD=1] test/plants/run.sh [compile] [verify] [time] [metrics] [rules]    default: all, in this order
 #
 # HELD=1 runs only faces that key.csv holds out and those of testdata/h200/pending.txt, with their twins, and takes all others
-# from testdata/h200. The stage large-rules is rules without the small sizes, which the score can do without.
+# from testdata/h200; whoever copies the recording there empties pending.txt. The stage large-rules is rules without the small
+# sizes, which the score can do without.
 #
 # writes into $OUT, all of it CSV in gzip's format: the recording (verify, times, launches with the names of ncu's IDs, raw with
 # the metrics of metrics.txt, rules with what ncu's own rules say of each), details and sections (the sections that have rules,
