@@ -4,7 +4,7 @@
 #include "plant.cuh"
 
 // swapped_axes (uncoalesced-loads): the energy of image tiles of 32 by 128; lanes go down the rows, so a request looks up
-// 32 lines, one a cycle: 141 Mi words are 4.5 M requests, 1.1 M cycles of each L1, 600 µs, where DRAM needs 130 µs.
+// 32 lines, one a cycle: 143 M words are 4.5 M requests, 1.1 M cycles of each L1, 600 µs, where DRAM needs 130 µs.
 // Fixed: lanes go along the rows.
 template <bool SWAPPED>
 __device__ inline void tile_energy(const float *image, float *energy, int columns) {

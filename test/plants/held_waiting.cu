@@ -233,7 +233,7 @@ extern "C" __global__ void __launch_bounds__(256) expert_counts_fixed(const floa
 }
 
 // peak_search (atomics-contention): a warp finds the largest of 128 numbers and compares it with the peak, one word of memory:
-// 540,000 atomic maxima for 277 MB.
+// 1.1 M atomic maxima for 554 MB, which take 132 µs of DRAM.
 // Fixed: a block compares once.
 __device__ inline unsigned bits_of_largest(float4 v) { // of numbers that are not negative
   return __float_as_uint(fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)));
