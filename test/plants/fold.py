@@ -1,8 +1,9 @@
 """Puts the parts of a run of run.sh together, names the launches, and prints a table.
 
-    fold.py WORK OUT
+    fold.py WORK OUT [BEFORE]
 
 reads what driver and ncu have left in WORK, and writes files in gzip's format to OUT: the same bytes from the same files.
+Kernels that WORK's plan.txt does not have come from the recording in the folder BEFORE.
 """
 
 import contextlib
@@ -67,6 +68,48 @@ def merge(work, name, ending, out, target, units):
     return lines
 
 
+def unpack(folder, name):
+    """Returns the lines of a file that pack wrote; of none where it is not there."""
+    file = f"{folder}/{name}.csv.gz"
+    if not os.path.exists(file):
+        return []
+    with gzip.open(file, "rt", newline="") as text:
+        return list(csv.reader(text))
+
+
+def complete(out, before, planned):
+    """Adds to the recording in out what the one before has of kernels that were not planned, as later launches."""
+    for name in ("times", "verify", "rules"):
+        lines, old = unpack(out, name), unpack(before, name)
+        if old:
+            with pack(out, name) as file:
+                csv.writer(file).writerows((lines or old[:1]) + [line for line in old[1:] if line[0] not in planned])
+    launches, old = unpack(out, "launches"), unpack(before, "launches")
+    later = {}
+    for line in old[1:]:
+        if line[1] not in planned:
+            later[line[0]] = str(max(0, len(launches) - 1) + len(later))
+    with pack(out, "launches") as file:
+        csv.writer(file).writerows((launches or old[:1]) + [[later[line[0]]] + line[1:] for line in old[1:] if line[0] in later])
+    raw, old = unpack(out, "raw"), unpack(before, "raw")
+    columns, units = list(raw[0]) if raw else [], list(raw[1]) if raw else []
+    for column, unit in zip(*old[:2]) if old else ():
+        if column not in columns:
+            columns.append(column)
+            units.append(unit)
+    with pack(out, "raw") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerows([columns, units])
+        for table, ids in ((raw, None), (old, later)):
+            for line in table[2:]:
+                row = dict(zip(table[0], line))
+                if ids is not None:
+                    if row["ID"] not in ids:
+                        continue
+                    row["ID"] = ids[row["ID"]]
+                writer.writerow([row.get(column, "") for column in columns])
+
+
 def causes_of(rule, text, table):
     """Returns the causes that a rule of ncu names, in the words of the key."""
     return next((line["causes"] for line in table if line["rule"] == rule and line["text"] in text), "")
@@ -101,7 +144,7 @@ def show(value, width, digits=1):
 
 
 def main():
-    work, out = sys.argv[1:3]
+    work, out, before = (sys.argv[1:] + [None])[:3]
     here = os.path.dirname(os.path.abspath(__file__))
     with open(f"{here}/key.csv", newline="") as file:
         key = list(csv.DictReader(file))
@@ -128,6 +171,9 @@ def main():
         if os.path.exists(f"{work}/{name}.csv"):
             with open(f"{work}/{name}.csv", newline="") as file, pack(out, name) as to:
                 to.write(file.read())
+    if before:
+        with open(f"{work}/plan.txt") as file:
+            complete(out, before, {line.split()[1] for line in file if line.startswith("kernel ")})
     times = {}
     if os.path.exists(f"{work}/times.csv"):
         with open(f"{work}/times.csv", newline="") as file:

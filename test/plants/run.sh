@@ -2,7 +2,11 @@
 # Compiles, verifies, times and profiles the plants on a machine with a GPU. It needs nvcc, ncu, a C++ compiler and
 # python3, and neither Go nor a network.
 #
-#   OUT=folder test/plants/run.sh [compile] [verify] [time] [metrics] [rules]    default: all, in this order
+#   OUT=folder [HELD=1] test/plants/run.sh [compile] [verify] [time] [metrics] [rules]    default: all, in this order
+#
+# HELD=1 runs only faces that key.csv holds out and those of testdata/h200/pending.txt, with their twins, and takes all others
+# from testdata/h200; whoever copies the recording there empties pending.txt. The stage large-rules is rules without the small
+# sizes, which the score can do without.
 #
 # writes into $OUT, all of it CSV in gzip's format: the recording (verify, times, launches with the names of ncu's IDs, raw with
 # the metrics of metrics.txt, rules with what ncu's own rules say of each), details and sections (the sections that have rules,
@@ -23,6 +27,18 @@ log=$out/run.log
 
 say() { echo "[$(($(date +%s) - began)) s] $*" | tee -a "$log"; }
 left() { echo $((limit - $(date +%s) + began)); }
+
+# chosen writes the part of the plan that is to run.
+chosen() {
+	if [ -z "${HELD:-}" ]; then
+		cat plan.txt
+		return
+	fi
+	{ grep ,held-out, key.csv | cut -d , -f 1; cat testdata/h200/pending.txt; } | awk '
+		NR == FNR { wanted[$1]; next }
+		$1 == "kernel" { face = $2; sub(/_fixed$/, "", face); on = face in wanted }
+		on' - plan.txt
+}
 
 compile() {
 	printf '%s\n' ./*.cu driver/helpers.cu | xargs -P "$(nproc)" -I '{}' sh -c '
@@ -50,7 +66,7 @@ profile() {
 		fi
 		timeout -k 5 "$seconds" ncu --profile-from-start off --replay-mode kernel --target-processes application-only \
 			--cache-control all --clock-control none "$@" --log-file "$at.log" -f -o "$at" \
-			"$work/driver" plan.txt "$work" profile "$at.csv" $part "$parts" "$rows" ${size:+"$size"} || say "$name $size: part $part ended with $?"
+			"$work/driver" "$work/plan.txt" "$work" profile "$at.csv" $part "$parts" "$rows" ${size:+"$size"} || say "$name $size: part $part ended with $?"
 		tail -n 3 "$at.log" >>"$log" || true
 		part=$((part + 1))
 	done
@@ -80,12 +96,13 @@ known() {
 
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu --format=csv,noheader >>"$log" 2>&1 || true
 { nvcc --version && ncu --version; } 2>&1 | grep -i -E 'release|version' >>"$log" || true
+chosen >"$work/plan.txt"
 for stage in $stages; do
 	say "$stage"
 	case $stage in
 	compile) compile ;;
-	verify) "$work/driver" plan.txt "$work" verify "$work/verify.csv" 2>&1 | tee -a "$log" ;;
-	time) "$work/driver" plan.txt "$work" time "$work/times.csv" 2>&1 | tee -a "$log" ;;
+	verify) "$work/driver" "$work/plan.txt" "$work" verify "$work/verify.csv" 2>&1 | tee -a "$log" ;;
+	time) "$work/driver" "$work/plan.txt" "$work" time "$work/times.csv" 2>&1 | tee -a "$log" ;;
 	metrics)
 		: >"$work/unknown"
 		rm -f "$work"/metrics-*
@@ -93,6 +110,7 @@ for stage in $stages; do
 		[ ! -s "$work/unknown" ] || say "without $(paste -s -d ' ' "$work/unknown")"
 		;;
 	rules) rm -f "$work"/rules-* && rules large 0 && rules small 2 ;;
+	large-rules) rm -f "$work"/rules-* && rules large 0 ;;
 	*) say "$stage is not a stage" && exit 2 ;;
 	esac
 done
@@ -104,7 +122,7 @@ for name in metrics rules; do
 		done
 	done
 done
-python3 fold.py "$work" "$out" | tee -a "$log"
+python3 fold.py "$work" "$out" ${HELD:+testdata/h200} | tee -a "$log"
 if [ -n "${PLANTS_SCORE:-}" ] || command -v go >/dev/null; then
 	PLANTS_OUT=$(cd "$out" && pwd)
 	export PLANTS_OUT
