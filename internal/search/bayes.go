@@ -11,9 +11,9 @@ import (
 type bayes struct {
 	*book
 	m     *model
+	all   []*model
 	elite []*trial // the fastest, best first
 	told  int
-	best  *trial // whose neighbours are candidates
 
 	portfolio bool // see auto
 	steps     int
@@ -30,7 +30,18 @@ const (
 
 func newBayes(b *book, _ Options) Strategy { return modelled(b) }
 
-func modelled(b *book) *bayes { return &bayes{book: b, m: newModel(b.ground.Params())} }
+func modelled(b *book) *bayes {
+	s := &bayes{book: b}
+	for _, o := range []outlook{
+		{difference: -3.5, squash: knob("comp", 0.1), products: knob("prod", 0) > 0},
+		{difference: -3, squash: 0.2},
+		{difference: -2, squash: 0.2},
+	}[:int(knob("models", 1))] {
+		s.all = append(s.all, newModel(b.ground.Params(), o))
+	}
+	s.m = s.all[0]
+	return s
+}
 
 func (s *bayes) Ask(n int) []space.Point { return s.take(n, s.choose) }
 
@@ -43,9 +54,10 @@ func (s *bayes) Tell(p space.Point, o Outcome) {
 }
 
 func (s *bayes) choose() space.Point {
-	if len(s.trials) < int(knob("start", start)) || len(s.elite) == 0 || len(s.m.c.params) == 0 {
+	if len(s.trials) < int(knob("start", start)) || len(s.elite) == 0 || len(s.m.c.axes) == 0 {
 		return s.spread()
 	}
+	s.m = s.all[s.steps%len(s.all)]
 	if s.m.learn(s.trials, s.told) {
 		s.refill()
 	}
@@ -109,7 +121,7 @@ func (s *bayes) spread() space.Point {
 
 // refill draws new candidates.
 func (s *bayes) refill() {
-	s.best = nil
+	s.m.hub = nil
 	for range int(knob("pool", poolSize)) {
 		p := s.draw()
 		if p == nil {
@@ -121,10 +133,10 @@ func (s *bayes) refill() {
 
 // surround makes neighbours of the fastest points candidates.
 func (s *bayes) surround() {
-	if s.best == s.elite[0] {
+	if s.m.hub == s.elite[0] {
 		return
 	}
-	s.best = s.elite[0]
+	s.m.hub = s.elite[0]
 	s.m.pool.unmark()
 	for i, t := range s.elite[:min(len(s.elite), hoods)] {
 		near := s.ground.Neighbours(t.point)

@@ -9,11 +9,14 @@ import (
 
 // model predicts the logarithm of the cost of points, and whether they fail, from trials.
 type model struct {
+	outlook
 	c    *coordinates
 	g    *process
 	pool *pool
 
 	rows          []*trial // that the process knows, in its order
+	seen          int      // trials that are rows, or were left out of them
+	hub           *trial   // whose neighbours are candidates
 	center, scale float64  // of the values that the process sees
 	best          float64  // the lowest of them
 	fine          []float64
@@ -28,7 +31,9 @@ const (
 	refitRatio = 1.2 // so many times as many, make a new fit worthwhile
 )
 
-func newModel(params []space.Param) *model { return &model{c: newCoordinates(params), scale: 1} }
+func newModel(params []space.Param, o outlook) *model {
+	return &model{c: newCoordinates(params, o.products), scale: 1, outlook: o}
+}
 
 // learn brings the model up to date. It reports whether its hyperparameters are new, and with them its
 // candidates gone. At least one trial must have succeeded.
@@ -37,13 +42,11 @@ func (m *model) learn(trials []*trial, told int) (refitted bool) {
 		m.fit(trials, told)
 		refitted = true
 	}
-	for _, t := range trials {
-		if !t.learned {
-			t.learned = true
-			m.rows = append(m.rows, t)
-			m.g.add(m.c.of(t.point), 0)
-		}
+	for _, t := range trials[m.seen:] {
+		m.rows = append(m.rows, t)
+		m.g.add(m.c.of(t.point), 0)
 	}
+	m.seen = len(trials)
 	copy(m.g.y, m.values())
 	m.g.settle()
 	m.separate()
@@ -53,13 +56,11 @@ func (m *model) learn(trials []*trial, told int) (refitted bool) {
 // fit looks for new hyperparameters.
 func (m *model) fit(trials []*trial, told int) {
 	if m.g == nil {
-		m.g = newProcess(m.c)
+		m.g = newProcess(m.c, m.outlook)
 	}
 	m.fitted = told
 	m.rows = append(m.rows[:0], worthwhile(trials)...)
-	for _, t := range trials {
-		t.learned = true // those that are left out, too
-	}
+	m.seen = len(trials)
 	x := make([][]uint8, len(m.rows))
 	for i, t := range m.rows {
 		x[i] = m.c.of(t.point)
@@ -139,7 +140,7 @@ func (m *model) values() []float64 {
 			y[i] = math.Log(t.Cost)
 		}
 		if y[i] > median {
-			y[i] = median + (y[i]-median)*knob("comp", 0.3)
+			y[i] = median + (y[i]-median)*m.squash
 		}
 	}
 	return m.standardise(y)

@@ -70,7 +70,7 @@ func (p *pool) predict() {
 	factors := make([][]float64, len(p.g.tables)) // of the values of a row with all others
 	for i := first; i < len(p.g.x); i++ {
 		for j, table := range p.g.tables {
-			width := p.g.c.widths[j]
+			width := p.g.c.axes[j].width
 			at := int(p.g.x[i][j]) * width
 			factors[j] = table[at : at+width]
 		}

@@ -3,9 +3,11 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"pawl/internal/search"
 	"pawl/internal/search/recorded"
 	"pawl/internal/search/score"
+	"pawl/internal/space"
 )
 
 const (
@@ -112,4 +115,51 @@ func BenchmarkRivals(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkShuffled plays the default strategy on the recorded spaces with params, values and settings in another order
+// for every space: P must be what it is otherwise, within the noise of seeds.
+func BenchmarkShuffled(b *testing.B) {
+	_, spaces := recordedSpaces(b)
+	for i, s := range spaces {
+		spaces[i] = s.Shuffle(rand.New(rand.NewPCG(uint64(i), 1)))
+	}
+	for b.Loop() {
+		b.Log("\n" + tunersHead + "\n" + describe("shuffled", replayed(b, spaces, nil)))
+	}
+}
+
+// BenchmarkTransfer begins with the three fastest settings of every other GPU that the same kernel was recorded on.
+func BenchmarkTransfer(b *testing.B) {
+	_, all := recordedSpaces(b)
+	kernel := func(s *recorded.Space) string { name, _, _ := strings.Cut(s.Name, "-"); return name }
+	others := func(s *recorded.Space) []*recorded.Space {
+		return slices.DeleteFunc(slices.Clone(all), func(o *recorded.Space) bool { return o == s || kernel(o) != kernel(s) })
+	}
+	spaces := slices.DeleteFunc(slices.Clone(all), func(s *recorded.Space) bool { return len(others(s)) == 0 })
+	first := func(s *recorded.Space) []space.Point {
+		var points []space.Point
+		for rank := range 3 {
+			for _, o := range others(s) {
+				if p, ok := s.Translate(o, o.Ranked()[rank]); ok {
+					points = append(points, p)
+				}
+			}
+		}
+		return points
+	}
+	for b.Loop() {
+		b.Log("\n" + tunersHead + "\n" + describe("cold", replayed(b, spaces, nil)))
+		b.Log(describe("from other GPUs", replayed(b, spaces, first)))
+	}
+}
+
+// replayed plays the default strategy and returns the mean over spaces.
+func replayed(b *testing.B, spaces []*recorded.Space, first func(*recorded.Space) []space.Point) *score.Row {
+	b.Helper()
+	runs, err := score.Replay(context.Background(), spaces, score.Options{Strategy: search.Default, Evals: tunerEvals, Seeds: seeds(b, tunerSeeds), First: first})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return score.JudgeAll(spaces, runs, tunerEvals)[0].Mean
 }

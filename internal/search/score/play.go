@@ -19,11 +19,12 @@ type Run struct {
 }
 
 // Play lets a strategy try settings of a recorded space, one at a time. What it chooses depends on the
-// seed alone.
-func Play(ctx context.Context, s *recorded.Space, strategy string, seed uint64, evals int) (*Run, error) {
-	r := &Run{Space: s.Name, Strategy: strategy, Seed: seed}
+// options alone.
+func Play(ctx context.Context, s *recorded.Space, strategy string, evals int, o search.Options) (*Run, error) {
+	r := &Run{Space: s.Name, Strategy: strategy, Seed: o.Seed}
 	began := time.Now()
-	chooser, err := search.New(strategy, s, search.Options{Seed: seed, Budget: evals})
+	o.Budget = evals
+	chooser, err := search.New(strategy, s, o)
 	if err != nil {
 		return nil, err
 	}
