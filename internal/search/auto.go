@@ -5,26 +5,25 @@ import "math"
 // auto is bayes with two more ways to choose: candidates are also children of the fastest points, and
 // every few steps the point that the model expects to be the fastest among the neighbours of the best
 // one is tried, however sure the model is of it.
-func newAuto(b *book, _ Options) Strategy {
-	s := modelled(b)
+func newAuto(b *book, o Options) Strategy {
+	s := modelled(b, o)
 	s.portfolio = true
 	return s
 }
 
 const (
-	exploitEvery = 3
-	children     = 20 // that become candidates in a step
-	childMutate  = 0.1
+	children    = 20  // that become candidates in a step
+	childMutate = 0.1 // probability that a value of one is changed
 )
 
 func (s *bayes) pickAuto() *candidate {
-	for range int(knob("children", children)) {
+	for range children {
 		if p := child(s.random, s.ground.Params(), s.elite, childMutate); s.ground.Contains(p) && !s.isKnown(p) {
 			s.m.pool.add(p)
 		}
 	}
 	s.m.pool.predict()
-	if s.steps%int(knob("cycle", exploitEvery)) == 0 {
+	if s.steps%s.Exploit == 0 {
 		c := s.top(func(c *candidate) float64 {
 			if !c.near {
 				return math.Inf(-1)
@@ -35,5 +34,5 @@ func (s *bayes) pickAuto() *candidate {
 			return c
 		}
 	}
-	return s.top(func(c *candidate) float64 { return c.improvement(s.m.best) * s.m.feasible(c) })
+	return s.improving()
 }

@@ -10,8 +10,8 @@ import (
 // improve on the best one most.
 type bayes struct {
 	*book
+	Settings
 	m     *model
-	all   []*model
 	elite []*trial // the fastest, best first
 	told  int
 
@@ -20,26 +20,21 @@ type bayes struct {
 }
 
 const (
-	start      = 10   // points that are spread over the ground, before the model chooses
-	startDraws = 10   // points that each of them is the furthest of
-	poolSize   = 1000 // candidates at random
-	hoods      = 5    // of the fastest points: those whose neighbours are candidates
-	maxHood    = 400  // neighbours of a point that are candidates
+	startDraws = 10  // points at random, of which the furthest is taken
+	poolSize   = 400 // candidates at random
+	hoods      = 5   // of the fastest points: those whose neighbours are candidates
+	maxHood    = 400 // neighbours of a point that are candidates
 	eliteSize  = 10
 )
 
-func newBayes(b *book, _ Options) Strategy { return modelled(b) }
+func newBayes(b *book, o Options) Strategy { return modelled(b, o) }
 
-func modelled(b *book) *bayes {
-	s := &bayes{book: b}
-	for _, o := range []outlook{
-		{difference: -3.5, squash: knob("comp", 0.1), products: knob("prod", 0) > 0},
-		{difference: -3, squash: 0.2},
-		{difference: -2, squash: 0.2},
-	}[:int(knob("models", 1))] {
-		s.all = append(s.all, newModel(b.ground.Params(), o))
+func modelled(b *book, o Options) *bayes {
+	s := &bayes{book: b, Settings: DefaultSettings()}
+	if o.Settings != nil {
+		s.Settings = *o.Settings
 	}
-	s.m = s.all[0]
+	s.m = newModel(b.ground.Params(), s.Squash)
 	return s
 }
 
@@ -54,10 +49,9 @@ func (s *bayes) Tell(p space.Point, o Outcome) {
 }
 
 func (s *bayes) choose() space.Point {
-	if len(s.trials) < int(knob("start", start)) || len(s.elite) == 0 || len(s.m.c.axes) == 0 {
+	if len(s.trials) < s.Spread || len(s.elite) == 0 || len(s.m.c.axes) == 0 {
 		return s.spread()
 	}
-	s.m = s.all[s.steps%len(s.all)]
 	if s.m.learn(s.trials, s.told) {
 		s.refill()
 	}
@@ -81,7 +75,12 @@ func (s *bayes) pick() *candidate {
 	if s.portfolio {
 		return s.pickAuto()
 	}
-	return s.top(func(c *candidate) float64 { return c.improvement(s.m.best) * s.m.feasible(c) })
+	return s.improving()
+}
+
+// improving returns the candidate that is expected to improve on the best point most.
+func (s *bayes) improving() *candidate {
+	return s.top(func(c *candidate) float64 { return c.improvement(s.m.best, s.Explore) * s.m.feasible(c) })
 }
 
 // top returns the candidate of the highest score.
@@ -100,7 +99,7 @@ func (s *bayes) top(score func(*candidate) float64) *candidate {
 func (s *bayes) spread() space.Point {
 	var best space.Point
 	far := -1.0
-	for range int(knob("draws", startDraws)) {
+	for range startDraws {
 		p := s.draw()
 		if p == nil {
 			return nil
@@ -122,7 +121,7 @@ func (s *bayes) spread() space.Point {
 // refill draws new candidates.
 func (s *bayes) refill() {
 	s.m.hub = nil
-	for range int(knob("pool", poolSize)) {
+	for range poolSize {
 		p := s.draw()
 		if p == nil {
 			return

@@ -15,6 +15,6 @@ func BenchmarkAuto(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := range b.N {
-		score.Play(context.Background(), s, "auto", 200, search.Options{Seed: uint64(i)})
+		score.Play(context.Background(), s, "auto", 200, 1, search.Options{Seed: uint64(i)})
 	}
 }

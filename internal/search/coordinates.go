@@ -16,11 +16,10 @@ type coordinates struct {
 	measures []measure
 }
 
-// axis is a param with more than one value, or the product of two.
+// axis is a param with more than one value.
 type axis struct {
-	a, b   int     // params; b < 0: a alone
-	stride int     // values of b
-	levels []uint8 // by value of a, and of b
+	param  int
+	levels []uint8 // by value
 	width  int     // how many levels there are
 }
 
@@ -45,7 +44,7 @@ const maxLevels = 128
 // spreadForLog is the ratio of largest to smallest value from which on sizes are compared as logarithms.
 const spreadForLog = 8
 
-func newCoordinates(params []space.Param, products bool) *coordinates {
+func newCoordinates(params []space.Param) *coordinates {
 	c := &coordinates{}
 	for i, p := range params {
 		if len(p.Values) < 2 {
@@ -53,7 +52,7 @@ func newCoordinates(params []space.Param, products bool) *coordinates {
 		}
 		ranks, sizes := ranksOf(p.Values)
 		n := min(len(p.Values), maxLevels)
-		ax := axis{a: i, b: -1, levels: make([]uint8, len(p.Values)), width: n}
+		ax := axis{param: i, levels: make([]uint8, len(p.Values)), width: n}
 		size := make([]float64, n)
 		for v, rank := range ranks {
 			ax.levels[v] = uint8(rank * n / len(p.Values))
@@ -71,58 +70,7 @@ func newCoordinates(params []space.Param, products bool) *coordinates {
 			c.measure(bySize, n, func(l int) float64 { return size[l] })
 		}
 	}
-	if products {
-		c.multiply(params)
-	}
 	return c
-}
-
-// multiply adds products of two sizes, such as the threads of a block or the elements of a tile.
-func (c *coordinates) multiply(params []space.Param) {
-	logs := make([][]float64, len(params))
-	for i, p := range params {
-		logs[i] = logarithms(p.Values)
-		for j := range i {
-			if logs[i] == nil || logs[j] == nil {
-				continue
-			}
-			var sums []float64
-			for _, a := range logs[i] {
-				for _, b := range logs[j] {
-					sums = append(sums, math.Round((a+b)*1e6)/1e6) // equal products are equal in spite of rounding
-				}
-			}
-			distinct := slices.Compact(slices.Sorted(slices.Values(sums)))
-			n := min(len(distinct), maxLevels)
-			ax := axis{a: i, b: j, stride: len(params[j].Values), width: n}
-			size := make([]float64, n)
-			for _, sum := range sums {
-				rank, _ := slices.BinarySearch(distinct, sum)
-				level := rank * n / len(distinct)
-				size[level] = (sum - distinct[0]) / (distinct[len(distinct)-1] - distinct[0])
-				ax.levels = append(ax.levels, uint8(level))
-			}
-			c.axes = append(c.axes, ax)
-			c.differ(n)
-			c.measure(bySize, n, func(l int) float64 { return size[l] })
-		}
-	}
-}
-
-// logarithms returns those of values that are sizes: three or more numbers above 0; nil otherwise.
-func logarithms(values []formula.Value) []float64 {
-	if len(values) < 3 {
-		return nil
-	}
-	var logs []float64
-	for _, v := range values {
-		f, ok := v.Float()
-		if !ok || !(f > 0) || math.IsInf(f, 1) {
-			return nil
-		}
-		logs = append(logs, math.Log2(f))
-	}
-	return logs
 }
 
 // measure adds one to the last axis, by the positions of its levels.
@@ -214,20 +162,16 @@ func equallySpaced(sizes []float64) bool {
 func (c *coordinates) of(p space.Point) []uint8 {
 	x := make([]uint8, len(c.axes))
 	for i, ax := range c.axes {
-		at := int(p[ax.a])
-		if ax.b >= 0 {
-			at = at*ax.stride + int(p[ax.b])
-		}
-		x[i] = ax.levels[at]
+		x[i] = ax.levels[p[ax.param]]
 	}
 	return x
 }
 
-// distance between two points, by which points are spread: of params, by rank and by difference.
+// distance between two points, by which points are spread: by rank and by difference.
 func (c *coordinates) distance(a, b []uint8) float64 {
 	sum := 0.0
 	for _, m := range c.measures {
-		if ax := c.axes[m.axis]; m.kind != bySize && ax.b < 0 {
+		if ax := c.axes[m.axis]; m.kind != bySize {
 			sum += m.square[int(a[m.axis])*ax.width+int(b[m.axis])]
 		}
 	}

@@ -23,8 +23,8 @@ func numbers(name string, values ...int64) space.Param {
 
 func TestGradientOfFit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	c := newCoordinates([]space.Param{numbers("a", 1, 2, 4, 8, 16), numbers("b", 0, 1), numbers("c", 3, 4, 5, 6)}, true)
-	g := newProcess(c, outlook{difference: -1})
+	c := newCoordinates([]space.Param{numbers("a", 1, 2, 4, 8, 16), numbers("b", 0, 1), numbers("c", 3, 4, 5, 6)})
+	g := newProcess(c)
 	var x [][]uint8
 	var y []float64
 	for range 12 {
@@ -77,7 +77,7 @@ func TestCoordinatesDoNotDependOnOrder(t *testing.T) {
 		}
 		order := rapid.Permutation(p.Values).Draw(t, "order")
 		q := space.Param{Name: "q", Values: order}
-		a, b := newCoordinates([]space.Param{p}, true), newCoordinates([]space.Param{q}, true)
+		a, b := newCoordinates([]space.Param{p}), newCoordinates([]space.Param{q})
 		if len(a.measures) != len(b.measures) {
 			t.Fatalf("%d measures, in another order %d", len(a.measures), len(b.measures))
 		}
@@ -107,8 +107,8 @@ func TestCoordinatesDoNotDependOnOrder(t *testing.T) {
 // computes step by step is what follows from the definition.
 func TestProcessPredicts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := newCoordinates([]space.Param{numbers("a", 1, 2, 4, 8, 16), numbers("b", 0, 1), numbers("c", 3, 4, 5, 6)}, true)
-		g := newProcess(c, outlook{difference: -1})
+		c := newCoordinates([]space.Param{numbers("a", 1, 2, 4, 8, 16), numbers("b", 0, 1), numbers("c", 3, 4, 5, 6)})
+		g := newProcess(c)
 		g.hyper[len(g.hyper)-1] = math.Log(1e-6) // no noise
 		g.set(g.hyper)
 		p := newPool(g)
@@ -152,7 +152,7 @@ func TestImprovement(t *testing.T) {
 		{3, 1e-20, 0, 0},
 		{1, 4, 0, 0.3955931}, // 2·(φ(0.5) − 0.5·Φ(−0.5)), by tables
 	} {
-		if got := (&candidate{mean: c.mean, variance: c.variance}).improvement(c.best); math.Abs(got-c.want) > 1e-6 {
+		if got := (&candidate{mean: c.mean, variance: c.variance}).improvement(c.best, 1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("expected improvement of %v ± %v over %v: %v, want %v", c.mean, c.variance, c.best, got, c.want)
 		}
 	}

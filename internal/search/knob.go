@@ -23,5 +23,3 @@ func knob(name string, def float64) float64 {
 	}
 	return def
 }
-
-var temper = knob("temper", 1)

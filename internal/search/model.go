@@ -9,10 +9,10 @@ import (
 
 // model predicts the logarithm of the cost of points, and whether they fail, from trials.
 type model struct {
-	outlook
-	c    *coordinates
-	g    *process
-	pool *pool
+	squash float64 // see Settings
+	c      *coordinates
+	g      *process
+	pool   *pool
 
 	rows          []*trial // that the process knows, in its order
 	seen          int      // trials that are rows, or were left out of them
@@ -31,14 +31,14 @@ const (
 	refitRatio = 1.2 // so many times as many, make a new fit worthwhile
 )
 
-func newModel(params []space.Param, o outlook) *model {
-	return &model{c: newCoordinates(params, o.products), scale: 1, outlook: o}
+func newModel(params []space.Param, squash float64) *model {
+	return &model{squash: squash, c: newCoordinates(params), scale: 1}
 }
 
 // learn brings the model up to date. It reports whether its hyperparameters are new, and with them its
 // candidates gone. At least one trial must have succeeded.
 func (m *model) learn(trials []*trial, told int) (refitted bool) {
-	if m.g == nil || told >= max(m.fitted+fewTrials, int(math.Ceil(float64(m.fitted)*knob("refit", refitRatio)))) {
+	if m.g == nil || told >= max(m.fitted+fewTrials, int(math.Ceil(float64(m.fitted)*refitRatio))) {
 		m.fit(trials, told)
 		refitted = true
 	}
@@ -56,7 +56,7 @@ func (m *model) learn(trials []*trial, told int) (refitted bool) {
 // fit looks for new hyperparameters.
 func (m *model) fit(trials []*trial, told int) {
 	if m.g == nil {
-		m.g = newProcess(m.c, m.outlook)
+		m.g = newProcess(m.c)
 	}
 	m.fitted = told
 	m.rows = append(m.rows[:0], worthwhile(trials)...)
@@ -66,7 +66,7 @@ func (m *model) fit(trials []*trial, told int) {
 		x[i] = m.c.of(t.point)
 	}
 	y := m.values()
-	m.g.fit(x, y, int(knob("steps", fitSteps)))
+	m.g.fit(x, y, fitSteps)
 	m.g.reset()
 	for i := range x {
 		m.g.add(x[i], y[i])
@@ -120,7 +120,7 @@ func (m *model) values() []float64 {
 	}
 	slices.Sort(ok)
 	quantile := func(p float64) float64 { return ok[int(p*float64(len(ok)-1))] }
-	median, slow := quantile(knob("cq", 0.5)), quantile(knob("fq", 0.9))
+	median, slow := quantile(0.5), quantile(0.9)
 	y := make([]float64, len(m.rows))
 	for i, t := range m.rows {
 		switch {

@@ -28,30 +28,19 @@ type process struct {
 
 type normal struct{ mean, std float64 }
 
-// outlook is what a model takes to be probable before it has seen anything.
-type outlook struct {
-	difference float64 // logarithm of the weight of values being different, where they have an order
-	squash     float64 // what the part of a value above the median counts
-	products   bool    // products of sizes matter
-}
-
 // newProcess returns a process without points. Its hyperparameters are the logarithm of the weight of every
 // measure, the logit of the share of every axis, the logarithm of the variance, and that of the noise.
-func newProcess(c *coordinates, o outlook) *process {
+func newProcess(c *coordinates) *process {
 	g := &process{c: c}
 	for _, m := range c.measures {
 		weight := normal{1, 1.5}
 		if m.kind == byDifference && c.axes[m.axis].width > 2 {
-			weight.mean = o.difference
+			weight.mean = -3 // values that have an order are mostly smooth in it
 		}
 		g.prior = append(g.prior, weight)
 	}
-	for _, ax := range c.axes {
-		share := normal{0, 1.5}
-		if ax.b >= 0 {
-			share.mean = -2
-		}
-		g.prior = append(g.prior, share)
+	for range c.axes {
+		g.prior = append(g.prior, normal{0, 1.5})
 	}
 	g.prior = append(g.prior, normal{1, 1}, normal{math.Log(1e-4), 1.5})
 	for _, p := range g.prior {

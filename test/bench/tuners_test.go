@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -132,9 +133,8 @@ func BenchmarkShuffled(b *testing.B) {
 // BenchmarkTransfer begins with the three fastest settings of every other GPU that the same kernel was recorded on.
 func BenchmarkTransfer(b *testing.B) {
 	_, all := recordedSpaces(b)
-	kernel := func(s *recorded.Space) string { name, _, _ := strings.Cut(s.Name, "-"); return name }
 	others := func(s *recorded.Space) []*recorded.Space {
-		return slices.DeleteFunc(slices.Clone(all), func(o *recorded.Space) bool { return o == s || kernel(o) != kernel(s) })
+		return slices.DeleteFunc(slices.Clone(all), func(o *recorded.Space) bool { return o == s || kernelOf(o) != kernelOf(s) })
 	}
 	spaces := slices.DeleteFunc(slices.Clone(all), func(s *recorded.Space) bool { return len(others(s)) == 0 })
 	first := func(s *recorded.Space) []space.Point {
@@ -162,4 +162,71 @@ func replayed(b *testing.B, spaces []*recorded.Space, first func(*recorded.Space
 		b.Fatal(err)
 	}
 	return score.JudgeAll(spaces, runs, tunerEvals)[0].Mean
+}
+
+// BenchmarkLeaveOneKernelOut chooses settings on the spaces of all kernels but one, by half as many evaluations and a
+// few seeds, and plays the default strategy with them on those of that one.
+func BenchmarkLeaveOneKernelOut(b *testing.B) {
+	_, spaces := recordedSpaces(b)
+	var kernels []string
+	for _, s := range spaces {
+		if k := kernelOf(s); !slices.Contains(kernels, k) {
+			kernels = append(kernels, k)
+		}
+	}
+	var choices []search.Settings
+	for _, spread := range []int{5, 8, 12} {
+		for _, explore := range []float64{1, 1.5} {
+			for _, squash := range []float64{0.1, 0.5} {
+				choices = append(choices, search.Settings{Spread: spread, Explore: explore, Exploit: 3, Squash: squash})
+			}
+		}
+	}
+	play := func(s *search.Settings, spaces []*recorded.Space, evals, seeds int) *score.Judgement {
+		runs, err := score.Replay(context.Background(), spaces, score.Options{Strategy: search.Default, Evals: evals, Seeds: seeds, Settings: s})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return score.JudgeAll(spaces, runs, evals)[0]
+	}
+	for b.Loop() {
+		tried := make([]*score.Judgement, len(choices))
+		for i := range choices {
+			tried[i] = play(&choices[i], spaces, tunerEvals/2, 4)
+		}
+		b.Log("\n" + tunersHead)
+		var rows []*score.Row
+		for _, held := range kernels {
+			best, highest := 0, math.Inf(-1)
+			for i, j := range tried {
+				sums, counts := map[string]float64{}, map[string]float64{}
+				for n, r := range j.Spaces {
+					sums[kernelOf(spaces[n])] += r.P
+					counts[kernelOf(spaces[n])]++
+				}
+				mean := 0.0 // of kernels, not of spaces: one was recorded on four GPUs, another on one
+				for k, sum := range sums {
+					if k != held {
+						mean += sum / counts[k]
+					}
+				}
+				if mean > highest {
+					best, highest = i, mean
+				}
+			}
+			own := slices.DeleteFunc(slices.Clone(spaces), func(s *recorded.Space) bool { return kernelOf(s) != held })
+			j := play(&choices[best], own, tunerEvals, seeds(b, tunerSeeds))
+			b.Log(describe(fmt.Sprintf("%s, with %+v", held, choices[best]), j.Mean))
+			rows = append(rows, j.Spaces...)
+		}
+		m := score.Mean(rows)
+		b.Log(describe("mean of spaces", m))
+		b.ReportMetric(m.P, "P")
+	}
+}
+
+// kernelOf returns the kernel of a recording, whose name goes on with the GPU.
+func kernelOf(s *recorded.Space) string {
+	kernel, _, _ := strings.Cut(s.Name, "-")
+	return kernel
 }

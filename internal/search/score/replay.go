@@ -19,6 +19,8 @@ type Options struct {
 	Evals    int
 	Seeds    int
 	First    func(*recorded.Space) []space.Point // points of a space to begin with; nil: none
+	Devices  int                                 // settings that are tried at a time; 0: one
+	Settings *search.Settings                    // of auto and bayes; nil: the default
 	Progress func(done, total int, space string) // may be nil; called from several goroutines, one at a time
 }
 
@@ -37,11 +39,11 @@ func Replay(ctx context.Context, spaces []*recorded.Space, o Options) ([]*Run, e
 		workers.Go(func() {
 			for i := range jobs {
 				s := spaces[i/o.Seeds]
-				options := search.Options{Seed: uint64(i%o.Seeds) + 1}
+				options := search.Options{Seed: uint64(i%o.Seeds) + 1, Settings: o.Settings}
 				if o.First != nil {
 					options.First = o.First(s)
 				}
-				if runs[i], errs[i] = Play(ctx, s, o.Strategy, o.Evals, options); errs[i] != nil {
+				if runs[i], errs[i] = Play(ctx, s, o.Strategy, o.Evals, max(1, o.Devices), options); errs[i] != nil {
 					cancel()
 					continue
 				}
