@@ -13,10 +13,7 @@ type bayes struct {
 	Settings
 	m     *model
 	elite []*trial // the fastest, best first
-	told  int
-
-	portfolio bool // see auto
-	steps     int
+	told  int      // trials
 }
 
 const (
@@ -38,7 +35,16 @@ func modelled(b *book, o Options) *bayes {
 	return s
 }
 
-func (s *bayes) Ask(n int) []space.Point { return s.take(n, s.choose) }
+func (s *bayes) Ask(n int) []space.Point {
+	return s.take(n, func() space.Point {
+		if !s.ready() {
+			return s.spread()
+		}
+		s.prepare()
+		s.m.pool.predict()
+		return s.expect(s.improving())
+	})
+}
 
 func (s *bayes) Tell(p space.Point, o Outcome) {
 	t := s.tell(p, o)
@@ -48,37 +54,32 @@ func (s *bayes) Tell(p space.Point, o Outcome) {
 	}
 }
 
-func (s *bayes) choose() space.Point {
-	if len(s.trials) < s.Spread || len(s.elite) == 0 || len(s.m.c.axes) == 0 {
-		return s.spread()
-	}
+// ready reports whether there is anything that a model can learn from.
+func (s *bayes) ready() bool {
+	return len(s.trials) >= s.Spread && len(s.elite) > 0 && len(s.m.c.axes) > 0
+}
+
+// prepare brings the model and its candidates up to date.
+func (s *bayes) prepare() {
 	if s.m.learn(s.trials, s.told) {
 		s.refill()
 	}
 	s.surround()
 	s.m.pool.remove(func(key string) bool { return s.known[key] != nil })
-	s.m.pool.predict()
-	s.steps++
-	c := s.pick()
+}
+
+// expect asks for a candidate. Until it is told, the model believes what it expects of it: points that are
+// asked for at once are not all the same idea.
+func (s *bayes) expect(c *candidate) space.Point {
 	if c == nil {
 		return s.draw()
 	}
-	// Until it is told, the model believes what it expects: points that are asked for at once are not
-	// all the same idea.
 	t := s.ask(c.point)
 	t.expected, t.guess = true, c.mean*s.m.scale+s.m.center
 	return t.point
 }
 
-// pick returns the candidate to try; nil: there is none.
-func (s *bayes) pick() *candidate {
-	if s.portfolio {
-		return s.pickAuto()
-	}
-	return s.improving()
-}
-
-// improving returns the candidate that is expected to improve on the best point most.
+// improving returns the candidate that is expected to improve on the best point most; nil: there is none.
 func (s *bayes) improving() *candidate {
 	return s.top(func(c *candidate) float64 { return c.improvement(s.m.best, s.Explore) * s.m.feasible(c) })
 }
