@@ -10,29 +10,41 @@ import (
 // improve on the best one most.
 type bayes struct {
 	*book
+	Settings
 	m     *model
 	elite []*trial // the fastest, best first
-	told  int
-	best  *trial // whose neighbours are candidates
-
-	portfolio bool // see auto
-	steps     int
+	told  int      // trials
 }
 
 const (
-	start      = 10   // points that are spread over the ground, before the model chooses
-	startDraws = 10   // points that each of them is the furthest of
-	poolSize   = 1000 // candidates at random
-	hoods      = 5    // of the fastest points: those whose neighbours are candidates
-	maxHood    = 400  // neighbours of a point that are candidates
+	startDraws = 10  // points at random, of which the furthest is taken
+	poolSize   = 400 // candidates at random
+	hoods      = 5   // of the fastest points: those whose neighbours are candidates
+	maxHood    = 400 // neighbours of a point that are candidates
 	eliteSize  = 10
 )
 
-func newBayes(b *book, _ Options) Strategy { return modelled(b) }
+func newBayes(b *book, o Options) Strategy { return modelled(b, o) }
 
-func modelled(b *book) *bayes { return &bayes{book: b, m: newModel(b.ground.Params())} }
+func modelled(b *book, o Options) *bayes {
+	s := &bayes{book: b, Settings: DefaultSettings()}
+	if o.Settings != nil {
+		s.Settings = *o.Settings
+	}
+	s.m = newModel(b.ground.Params(), s.Squash)
+	return s
+}
 
-func (s *bayes) Ask(n int) []space.Point { return s.take(n, s.choose) }
+func (s *bayes) Ask(n int) []space.Point {
+	return s.take(n, func() space.Point {
+		if !s.ready() {
+			return s.spread()
+		}
+		s.prepare()
+		s.m.pool.predict()
+		return s.expect(s.improving())
+	})
+}
 
 func (s *bayes) Tell(p space.Point, o Outcome) {
 	t := s.tell(p, o)
@@ -42,34 +54,34 @@ func (s *bayes) Tell(p space.Point, o Outcome) {
 	}
 }
 
-func (s *bayes) choose() space.Point {
-	if len(s.trials) < int(knob("start", start)) || len(s.elite) == 0 || len(s.m.c.params) == 0 {
-		return s.spread()
-	}
+// ready reports whether there is anything that a model can learn from.
+func (s *bayes) ready() bool {
+	return len(s.trials) >= s.Spread && len(s.elite) > 0 && len(s.m.c.axes) > 0
+}
+
+// prepare brings the model and its candidates up to date.
+func (s *bayes) prepare() {
 	if s.m.learn(s.trials, s.told) {
 		s.refill()
 	}
 	s.surround()
 	s.m.pool.remove(func(key string) bool { return s.known[key] != nil })
-	s.m.pool.predict()
-	s.steps++
-	c := s.pick()
+}
+
+// expect asks for a candidate. Until it is told, the model believes what it expects of it: points that are
+// asked for at once are not all the same idea.
+func (s *bayes) expect(c *candidate) space.Point {
 	if c == nil {
 		return s.draw()
 	}
-	// Until it is told, the model believes what it expects: points that are asked for at once are not
-	// all the same idea.
 	t := s.ask(c.point)
 	t.expected, t.guess = true, c.mean*s.m.scale+s.m.center
 	return t.point
 }
 
-// pick returns the candidate to try; nil: there is none.
-func (s *bayes) pick() *candidate {
-	if s.portfolio {
-		return s.pickAuto()
-	}
-	return s.top(func(c *candidate) float64 { return c.improvement(s.m.best) * s.m.feasible(c) })
+// improving returns the candidate that is expected to improve on the best point most; nil: there is none.
+func (s *bayes) improving() *candidate {
+	return s.top(func(c *candidate) float64 { return c.improvement(s.m.best, s.Explore) * s.m.feasible(c) })
 }
 
 // top returns the candidate of the highest score.
@@ -88,7 +100,7 @@ func (s *bayes) top(score func(*candidate) float64) *candidate {
 func (s *bayes) spread() space.Point {
 	var best space.Point
 	far := -1.0
-	for range int(knob("draws", startDraws)) {
+	for range startDraws {
 		p := s.draw()
 		if p == nil {
 			return nil
@@ -109,8 +121,8 @@ func (s *bayes) spread() space.Point {
 
 // refill draws new candidates.
 func (s *bayes) refill() {
-	s.best = nil
-	for range int(knob("pool", poolSize)) {
+	s.m.hub = nil
+	for range poolSize {
 		p := s.draw()
 		if p == nil {
 			return
@@ -121,10 +133,10 @@ func (s *bayes) refill() {
 
 // surround makes neighbours of the fastest points candidates.
 func (s *bayes) surround() {
-	if s.best == s.elite[0] {
+	if s.m.hub == s.elite[0] {
 		return
 	}
-	s.best = s.elite[0]
+	s.m.hub = s.elite[0]
 	s.m.pool.unmark()
 	for i, t := range s.elite[:min(len(s.elite), hoods)] {
 		near := s.ground.Neighbours(t.point)

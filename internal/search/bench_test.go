@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"pawl/internal/search"
 	"pawl/internal/search/recorded"
 	"pawl/internal/search/score"
 )
@@ -14,6 +15,6 @@ func BenchmarkAuto(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := range b.N {
-		score.Play(context.Background(), s, "auto", uint64(i), 200)
+		score.Play(context.Background(), s, "auto", 200, 1, search.Options{Seed: uint64(i)})
 	}
 }

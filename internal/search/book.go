@@ -23,7 +23,6 @@ type book struct {
 type trial struct {
 	point    space.Point
 	told     bool
-	learned  bool    // the model has it
 	expected bool    // the model expected guess
 	guess    float64 // logarithm of the cost
 	Outcome

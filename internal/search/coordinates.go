@@ -8,23 +8,26 @@ import (
 	"pawl/internal/space"
 )
 
-// coordinates say how far values of a param are from each other. A model weighs several measures of it,
-// since nobody knows which one a kernel follows: by rank among the values, by size, or only whether they
-// differ. The order of params and values does not matter.
+// coordinates say how far points are from each other, param by param. A model weighs several measures of
+// it, since nobody knows which one a kernel follows: by rank among the values, by size, or only whether
+// they differ. The order of params and values does not matter.
 type coordinates struct {
-	params   []int // those with more than one value
-	widths   []int // of each of them: how many values are told apart
-	levels   [][]uint8
+	axes     []axis
 	measures []measure
-	base     int
-	derived  []derived
 }
 
-// measure is one way in which values of a param can be far from each other.
+// axis is a param with more than one value.
+type axis struct {
+	param  int
+	levels []uint8 // by value
+	width  int     // how many levels there are
+}
+
+// measure is one way in which the levels of an axis can be far from each other.
 type measure struct {
-	param  int // its place in coordinates.params
+	axis   int
 	kind   measureKind
-	square []float64 // squared distances of all pairs of values
+	square []float64 // squared distances of all pairs of levels
 }
 
 type measureKind uint8
@@ -49,113 +52,50 @@ func newCoordinates(params []space.Param) *coordinates {
 		}
 		ranks, sizes := ranksOf(p.Values)
 		n := min(len(p.Values), maxLevels)
-		levels := make([]uint8, len(p.Values))
-		position, size := make([]float64, n), make([]float64, n)
+		ax := axis{param: i, levels: make([]uint8, len(p.Values)), width: n}
+		size := make([]float64, n)
 		for v, rank := range ranks {
-			l := rank * n / len(p.Values)
-			levels[v] = uint8(l)
-			position[l] = float64(l) / float64(n-1)
+			ax.levels[v] = uint8(rank * n / len(p.Values))
 			if sizes != nil {
-				size[l] = sizes[v]
+				size[ax.levels[v]] = sizes[v]
 			}
 		}
-		at := len(c.params)
-		c.params, c.widths, c.levels = append(c.params, i), append(c.widths, n), append(c.levels, levels)
-		c.add(at, n, byDifference, func(a, b int) float64 {
-			if a == b {
-				return 0
-			}
-			return 1
-		})
+		c.axes = append(c.axes, ax)
+		c.differ(n)
 		if n == 2 || sizes == nil {
 			continue // all measures agree, or there is no order
 		}
-		c.add(at, n, byRank, func(a, b int) float64 { return position[a] - position[b] })
-		if equallySpaced(size) {
-			continue // as ranks are
+		c.measure(byRank, n, func(l int) float64 { return float64(l) / float64(n-1) })
+		if !equallySpaced(size) { // as ranks are
+			c.measure(bySize, n, func(l int) float64 { return size[l] })
 		}
-		c.add(at, n, bySize, func(a, b int) float64 { return size[a] - size[b] })
-	}
-	c.base = len(c.params)
-	if knob("prod", 0) > 0 {
-		c.derive(params)
 	}
 	return c
 }
 
-// derive adds products of two sizes: threads of a block, elements of a tile.
-func (c *coordinates) derive(params []space.Param) {
-	logs := make([][]float64, len(params))
-	for i, p := range params {
-		if len(p.Values) < 3 {
-			continue
-		}
-		for _, v := range p.Values {
-			f, ok := v.Float()
-			if !ok || f <= 0 {
-				logs[i] = nil
-				break
-			}
-			logs[i] = append(logs[i], math.Log2(f))
-		}
-	}
-	for i := range params {
-		for j := range i {
-			if logs[i] == nil || logs[j] == nil {
-				continue
-			}
-			for _, sign := range []float64{1, -1} {
-				if sign < 0 && knob("prod", 0) < 2 {
-					continue
-				}
-				var sums []float64
-				for _, a := range logs[i] {
-					for _, b := range logs[j] {
-						sums = append(sums, math.Round((a+sign*b)*1e6)/1e6)
-					}
-				}
-				distinct := slices.Clone(sums)
-				slices.Sort(distinct)
-				distinct = slices.Compact(distinct)
-				n := min(len(distinct), maxLevels)
-				size := make([]float64, n)
-				d := derived{i, j, len(params[j].Values), nil}
-				for _, v := range sums {
-					rank, _ := slices.BinarySearch(distinct, v)
-					l := rank * n / len(distinct)
-					size[l] = (v - distinct[0]) / (distinct[len(distinct)-1] - distinct[0])
-					d.levels = append(d.levels, uint8(l))
-				}
-				at := len(c.widths)
-				c.derived, c.widths = append(c.derived, d), append(c.widths, n)
-				c.add(at, n, bySize, func(a, b int) float64 { return size[a] - size[b] })
-				if knob("prodh", 1) > 0 {
-					c.add(at, n, byDifference, func(a, b int) float64 {
-						if a == b {
-							return 0
-						}
-						return 1
-					})
-				}
-			}
-		}
-	}
-}
-
-type derived struct {
-	a, b, width int
-	levels      []uint8
-}
-
-func (c *coordinates) add(param, n int, kind measureKind, distance func(a, b int) float64) {
+// measure adds one to the last axis, by the positions of its levels.
+func (c *coordinates) measure(kind measureKind, n int, position func(level int) float64) {
 	square := make([]float64, n*n)
 	for a := range n {
 		for b := range n {
-			d := distance(a, b)
+			d := position(a) - position(b)
 			square[a*n+b] = d * d
 		}
 	}
-	c.measures = append(c.measures, measure{param, kind, square})
+	c.measures = append(c.measures, measure{len(c.axes) - 1, kind, square})
+}
+
+// differ adds the measure that tells only whether levels of the last axis differ.
+func (c *coordinates) differ(n int) {
+	square := make([]float64, n*n)
+	for a := range n {
+		for b := range n {
+			if a != b {
+				square[a*n+b] = 1
+			}
+		}
+	}
+	c.measures = append(c.measures, measure{len(c.axes) - 1, byDifference, square})
 }
 
 // ranksOf returns the rank of every value, and its size between 0 and 1; no sizes where values are no
@@ -200,8 +140,10 @@ func ranksOf(values []formula.Value) (ranks []int, sizes []float64) {
 	ranks, sizes = make([]int, len(values)), make([]float64, len(values))
 	for rank, i := range order {
 		ranks[i] = rank
-		if high > low {
-			sizes[i] = (scale(numbers[i]) - scale(low)) / (scale(high) - scale(low))
+		if spread := scale(high) - scale(low); spread > 0 && !math.IsInf(spread, 1) {
+			sizes[i] = (scale(numbers[i]) - scale(low)) / spread
+		} else {
+			sizes[i] = float64(rank) / float64(len(order)-1) // too far apart for a difference
 		}
 	}
 	return ranks, sizes
@@ -216,24 +158,21 @@ func equallySpaced(sizes []float64) bool {
 	return true
 }
 
-// of returns the levels of a point's values.
+// of returns the level of a point on every axis.
 func (c *coordinates) of(p space.Point) []uint8 {
-	x := make([]uint8, len(c.widths))
-	for i, param := range c.params {
-		x[i] = c.levels[i][p[param]]
-	}
-	for i, d := range c.derived {
-		x[c.base+i] = d.levels[int(p[d.a])*d.width+int(p[d.b])]
+	x := make([]uint8, len(c.axes))
+	for i, ax := range c.axes {
+		x[i] = ax.levels[p[ax.param]]
 	}
 	return x
 }
 
-// distance between two points, by which points are spread.
+// distance between two points, by which points are spread: by rank and by difference.
 func (c *coordinates) distance(a, b []uint8) float64 {
 	sum := 0.0
 	for _, m := range c.measures {
-		if m.kind != bySize && m.param < c.base {
-			sum += m.square[int(a[m.param])*c.widths[m.param]+int(b[m.param])]
+		if ax := c.axes[m.axis]; m.kind != bySize {
+			sum += m.square[int(a[m.axis])*ax.width+int(b[m.axis])]
 		}
 	}
 	return sum

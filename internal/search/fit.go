@@ -11,8 +11,8 @@ type fit struct {
 	g        *process
 	y        []float64
 	n        int
-	cells    [][]int32   // per param: of all pairs i > j, row by row, their place in the param's table
-	weights  [][]float64 // per param: ∂density by the logarithm of the table's factors
+	cells    [][]int32   // per axis: of all pairs i > j, row by row, their place in the axis's table
+	weights  [][]float64 // per axis: ∂density by the logarithm of the table's factors
 	k        [][]float64 // covariance, then its Cholesky factor
 	pairs    []float64   // covariance of all pairs, then ∂density by its logarithm
 	inverse  [][]float64 // transposed inverse of the factor: row i begins at column i
@@ -22,17 +22,17 @@ type fit struct {
 func newFit(g *process, x [][]uint8, y []float64) *fit {
 	n := len(x)
 	f := &fit{g: g, y: y, n: n, pairs: make([]float64, n*(n-1)/2), gradient: make([]float64, len(g.hyper))}
-	for p, width := range g.c.widths {
+	for p, ax := range g.c.axes {
 		cells, at := make([]int32, len(f.pairs)), 0
 		for i := range n {
-			row := int32(x[i][p]) * int32(width)
+			row := int32(x[i][p]) * int32(ax.width)
 			for j := range i {
 				cells[at] = row + int32(x[j][p])
 				at++
 			}
 		}
 		f.cells = append(f.cells, cells)
-		f.weights = append(f.weights, make([]float64, width*width))
+		f.weights = append(f.weights, make([]float64, ax.width*ax.width))
 	}
 	f.k, f.inverse = make([][]float64, n), make([][]float64, n)
 	for i := range n {
@@ -103,7 +103,7 @@ func (f *fit) chain(hyper []float64) {
 		byR2[p] = make([]float64, len(table))
 	}
 	for m, measure := range g.c.measures {
-		floats.AddScaled(byR2[measure.param], math.Exp(hyper[m]), measure.square)
+		floats.AddScaled(byR2[measure.axis], math.Exp(hyper[m]), measure.square)
 	}
 	for p, table := range g.tables {
 		at := len(g.c.measures) + p
@@ -120,7 +120,7 @@ func (f *fit) chain(hyper []float64) {
 		}
 	}
 	for m, measure := range g.c.measures {
-		f.gradient[m] += math.Exp(hyper[m]) * floats.Dot(byR2[measure.param], measure.square)
+		f.gradient[m] += math.Exp(hyper[m]) * floats.Dot(byR2[measure.axis], measure.square)
 	}
 }
 

@@ -9,11 +9,14 @@ import (
 
 // model predicts the logarithm of the cost of points, and whether they fail, from trials.
 type model struct {
-	c    *coordinates
-	g    *process
-	pool *pool
+	squash float64 // see Settings
+	c      *coordinates
+	g      *process
+	pool   *pool
 
 	rows          []*trial // that the process knows, in its order
+	seen          int      // trials that are rows, or were left out of them
+	hub           *trial   // whose neighbours are candidates
 	center, scale float64  // of the values that the process sees
 	best          float64  // the lowest of them
 	fine          []float64
@@ -28,22 +31,22 @@ const (
 	refitRatio = 1.2 // so many times as many, make a new fit worthwhile
 )
 
-func newModel(params []space.Param) *model { return &model{c: newCoordinates(params), scale: 1} }
+func newModel(params []space.Param, squash float64) *model {
+	return &model{squash: squash, c: newCoordinates(params), scale: 1}
+}
 
 // learn brings the model up to date. It reports whether its hyperparameters are new, and with them its
 // candidates gone. At least one trial must have succeeded.
 func (m *model) learn(trials []*trial, told int) (refitted bool) {
-	if m.g == nil || told >= max(m.fitted+fewTrials, int(math.Ceil(float64(m.fitted)*knob("refit", refitRatio)))) {
+	if m.g == nil || told >= max(m.fitted+fewTrials, int(math.Ceil(float64(m.fitted)*refitRatio))) {
 		m.fit(trials, told)
 		refitted = true
 	}
-	for _, t := range trials {
-		if !t.learned {
-			t.learned = true
-			m.rows = append(m.rows, t)
-			m.g.add(m.c.of(t.point), 0)
-		}
+	for _, t := range trials[m.seen:] {
+		m.rows = append(m.rows, t)
+		m.g.add(m.c.of(t.point), 0)
 	}
+	m.seen = len(trials)
 	copy(m.g.y, m.values())
 	m.g.settle()
 	m.separate()
@@ -57,15 +60,13 @@ func (m *model) fit(trials []*trial, told int) {
 	}
 	m.fitted = told
 	m.rows = append(m.rows[:0], worthwhile(trials)...)
-	for _, t := range trials {
-		t.learned = true // those that are left out, too
-	}
+	m.seen = len(trials)
 	x := make([][]uint8, len(m.rows))
 	for i, t := range m.rows {
 		x[i] = m.c.of(t.point)
 	}
 	y := m.values()
-	m.g.fit(x, y, int(knob("steps", fitSteps)))
+	m.g.fit(x, y, fitSteps)
 	m.g.reset()
 	for i := range x {
 		m.g.add(x[i], y[i])
@@ -119,7 +120,7 @@ func (m *model) values() []float64 {
 	}
 	slices.Sort(ok)
 	quantile := func(p float64) float64 { return ok[int(p*float64(len(ok)-1))] }
-	median, slow := quantile(knob("cq", 0.5)), quantile(knob("fq", 0.9))
+	median, slow := quantile(0.5), quantile(0.9)
 	y := make([]float64, len(m.rows))
 	for i, t := range m.rows {
 		switch {
@@ -139,7 +140,7 @@ func (m *model) values() []float64 {
 			y[i] = math.Log(t.Cost)
 		}
 		if y[i] > median {
-			y[i] = median + (y[i]-median)*knob("comp", 0.3)
+			y[i] = median + (y[i]-median)*m.squash
 		}
 	}
 	return m.standardise(y)

@@ -70,7 +70,7 @@ func (p *pool) predict() {
 	factors := make([][]float64, len(p.g.tables)) // of the values of a row with all others
 	for i := first; i < len(p.g.x); i++ {
 		for j, table := range p.g.tables {
-			width := p.g.c.widths[j]
+			width := p.g.c.axes[j].width
 			at := int(p.g.x[i][j]) * width
 			factors[j] = table[at : at+width]
 		}
@@ -93,9 +93,9 @@ func (p *pool) predict() {
 	}
 }
 
-// improvement is the expected improvement over a value.
-func (c *candidate) improvement(best float64) float64 {
-	s := math.Sqrt(max(c.variance, 1e-12)) * temper
+// improvement is the expected improvement over a value, were the standard deviation so many times larger.
+func (c *candidate) improvement(best, explore float64) float64 {
+	s := math.Sqrt(max(c.variance, 1e-12)) * explore
 	u := (best - c.mean) / s
 	return s * (u*math.Erfc(-u/math.Sqrt2)/2 + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))
 }

@@ -16,7 +16,7 @@ type process struct {
 	c      *coordinates
 	hyper  []float64   // see hyperparameters
 	prior  []normal    // of hyper
-	tables [][]float64 // per param: the factor of all pairs of values
+	tables [][]float64 // per axis: the factor of all pairs of levels
 	signal float64
 	noise  float64
 
@@ -28,31 +28,21 @@ type process struct {
 
 type normal struct{ mean, std float64 }
 
-// Hyperparameters are the logarithm of the weight of every measure, for every param the logit of its
-// share, the logarithm of the variance, and that of the noise.
+// newProcess returns a process without points. Its hyperparameters are the logarithm of the weight of every
+// measure, the logit of the share of every axis, the logarithm of the variance, and that of the noise.
 func newProcess(c *coordinates) *process {
 	g := &process{c: c}
 	for _, m := range c.measures {
-		p := normal{knob("wmean", 1), knob("wstd", 1.5)}
-		if m.kind == byDifference {
-			p.mean = knob("hmean", -1)
-			if c.widths[m.param] == 2 {
-				p.mean = knob("bmean", 1)
-			}
+		weight := normal{1, 1.5}
+		if m.kind == byDifference && c.axes[m.axis].width > 2 {
+			weight.mean = -3 // values that have an order are mostly smooth in it
 		}
-		if m.kind == bySize {
-			p.mean -= knob("smean", 0)
-		}
-		g.prior = append(g.prior, p)
+		g.prior = append(g.prior, weight)
 	}
-	for i := range c.widths {
-		m := knob("rmean", 0)
-		if i >= c.base {
-			m = knob("rder", -2)
-		}
-		g.prior = append(g.prior, normal{m, knob("rstd", 1.5)})
+	for range c.axes {
+		g.prior = append(g.prior, normal{0, 1.5})
 	}
-	g.prior = append(g.prior, normal{knob("vmean", 0.5), knob("sstd", 1)}, normal{math.Log(knob("noise", 1e-3)), knob("nstd", 1.5)})
+	g.prior = append(g.prior, normal{1, 1}, normal{math.Log(1e-4), 1.5})
 	for _, p := range g.prior {
 		g.hyper = append(g.hyper, p.mean)
 	}
@@ -65,12 +55,12 @@ func (g *process) set(hyper []float64) {
 	g.hyper = append(g.hyper[:0:0], hyper...)
 	last := len(hyper) - 2
 	g.signal, g.noise = math.Exp(hyper[last]), math.Exp(hyper[last+1])+1e-8
-	g.tables = make([][]float64, len(g.c.widths))
-	for i, n := range g.c.widths {
-		g.tables[i] = make([]float64, n*n)
+	g.tables = make([][]float64, len(g.c.axes))
+	for i, ax := range g.c.axes {
+		g.tables[i] = make([]float64, ax.width*ax.width)
 	}
 	for m, measure := range g.c.measures {
-		floats.AddScaled(g.tables[measure.param], math.Exp(hyper[m]), measure.square)
+		floats.AddScaled(g.tables[measure.axis], math.Exp(hyper[m]), measure.square)
 	}
 	for i, t := range g.tables {
 		share := logistic(hyper[len(g.c.measures)+i])
@@ -87,7 +77,7 @@ func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 func (g *process) covariance(a, b []uint8) float64 {
 	k := g.signal
 	for i, t := range g.tables {
-		k *= t[int(a[i])*g.c.widths[i]+int(b[i])]
+		k *= t[int(a[i])*g.c.axes[i].width+int(b[i])]
 	}
 	return k
 }

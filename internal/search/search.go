@@ -45,6 +45,8 @@ type Options struct {
 	Seed   uint64
 	Budget int           // how many points will be tried, as far as that is known; 0: it is not
 	First  []space.Point // tried before all others: today's defaults, the best of earlier runs
+
+	Settings *Settings // of auto and bayes; nil: DefaultSettings
 }
 
 // Default is the strategy that is best on recorded spaces.

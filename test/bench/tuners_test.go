@@ -3,9 +3,12 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"pawl/internal/search"
 	"pawl/internal/search/recorded"
 	"pawl/internal/search/score"
+	"pawl/internal/space"
 )
 
 const (
@@ -112,4 +116,117 @@ func BenchmarkRivals(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkShuffled plays the default strategy on the recorded spaces with params, values and settings in another order
+// for every space: P must be what it is otherwise, within the noise of seeds.
+func BenchmarkShuffled(b *testing.B) {
+	_, spaces := recordedSpaces(b)
+	for i, s := range spaces {
+		spaces[i] = s.Shuffle(rand.New(rand.NewPCG(uint64(i), 1)))
+	}
+	for b.Loop() {
+		b.Log("\n" + tunersHead + "\n" + describe("shuffled", replayed(b, spaces, nil)))
+	}
+}
+
+// BenchmarkTransfer begins with the three fastest settings of every other GPU that the same kernel was recorded on.
+func BenchmarkTransfer(b *testing.B) {
+	_, all := recordedSpaces(b)
+	others := func(s *recorded.Space) []*recorded.Space {
+		return slices.DeleteFunc(slices.Clone(all), func(o *recorded.Space) bool { return o == s || kernelOf(o) != kernelOf(s) })
+	}
+	spaces := slices.DeleteFunc(slices.Clone(all), func(s *recorded.Space) bool { return len(others(s)) == 0 })
+	first := func(s *recorded.Space) []space.Point {
+		var points []space.Point
+		for rank := range 3 {
+			for _, o := range others(s) {
+				if p, ok := s.Translate(o, o.Ranked()[rank]); ok {
+					points = append(points, p)
+				}
+			}
+		}
+		return points
+	}
+	for b.Loop() {
+		b.Log("\n" + tunersHead + "\n" + describe("cold", replayed(b, spaces, nil)))
+		b.Log(describe("from other GPUs", replayed(b, spaces, first)))
+	}
+}
+
+// replayed plays the default strategy and returns the mean over spaces.
+func replayed(b *testing.B, spaces []*recorded.Space, first func(*recorded.Space) []space.Point) *score.Row {
+	b.Helper()
+	runs, err := score.Replay(context.Background(), spaces, score.Options{Strategy: search.Default, Evals: tunerEvals, Seeds: seeds(b, tunerSeeds), First: first})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return score.JudgeAll(spaces, runs, tunerEvals)[0].Mean
+}
+
+// BenchmarkLeaveOneKernelOut chooses settings on the spaces of all kernels but one, by half as many evaluations and a
+// few seeds, and plays the default strategy with them on those of that one.
+func BenchmarkLeaveOneKernelOut(b *testing.B) {
+	_, spaces := recordedSpaces(b)
+	var kernels []string
+	for _, s := range spaces {
+		if k := kernelOf(s); !slices.Contains(kernels, k) {
+			kernels = append(kernels, k)
+		}
+	}
+	var choices []search.Settings
+	for _, spread := range []int{5, 8, 12} {
+		for _, explore := range []float64{1, 1.5} {
+			for _, squash := range []float64{0.1, 0.5} {
+				choices = append(choices, search.Settings{Spread: spread, Explore: explore, Exploit: 3, Squash: squash})
+			}
+		}
+	}
+	play := func(s *search.Settings, spaces []*recorded.Space, evals, seeds int) *score.Judgement {
+		runs, err := score.Replay(context.Background(), spaces, score.Options{Strategy: search.Default, Evals: evals, Seeds: seeds, Settings: s})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return score.JudgeAll(spaces, runs, evals)[0]
+	}
+	for b.Loop() {
+		tried := make([]*score.Judgement, len(choices))
+		for i := range choices {
+			tried[i] = play(&choices[i], spaces, tunerEvals/2, 4)
+		}
+		b.Log("\n" + tunersHead)
+		var rows []*score.Row
+		for _, held := range kernels {
+			best, highest := 0, math.Inf(-1)
+			for i, j := range tried {
+				sums, counts := map[string]float64{}, map[string]float64{}
+				for n, r := range j.Spaces {
+					sums[kernelOf(spaces[n])] += r.P
+					counts[kernelOf(spaces[n])]++
+				}
+				mean := 0.0 // of kernels, not of spaces: one was recorded on four GPUs, another on one
+				for k, sum := range sums {
+					if k != held {
+						mean += sum / counts[k]
+					}
+				}
+				if mean > highest {
+					best, highest = i, mean
+				}
+			}
+			own := slices.DeleteFunc(slices.Clone(spaces), func(s *recorded.Space) bool { return kernelOf(s) != held })
+			j := play(&choices[best], own, tunerEvals, seeds(b, tunerSeeds))
+			b.Log(describe(fmt.Sprintf("%s, with %+v", held, choices[best]), j.Mean))
+			rows = append(rows, j.Spaces...)
+		}
+		m := score.Mean(rows)
+		b.Log(describe("mean of spaces", m))
+		b.ReportMetric(m.P, "P")
+	}
+}
+
+// kernelOf returns the kernel of a recording, whose name goes on with the GPU.
+func kernelOf(s *recorded.Space) string {
+	kernel, _, _ := strings.Cut(s.Name, "-")
+	return kernel
 }

@@ -47,15 +47,19 @@ func (b *builder) value(param int, v formula.Value) error {
 }
 
 func (b *builder) setting(p space.Point, ms, cost float64, place string) error {
-	key := p.Key()
-	if other, twice := b.s.numbers[key]; twice {
+	if other, twice := b.s.numbers[p.Key()]; twice {
 		return b.wrong("%s is the same setting as number %d: expected every setting once", place, other)
 	}
-	b.s.numbers[key] = len(b.s.points)
+	b.add(p, ms, cost)
+	return nil
+}
+
+// add takes in a setting that is new.
+func (b *builder) add(p space.Point, ms, cost float64) {
+	b.s.numbers[p.Key()] = len(b.s.points)
 	b.s.points = append(b.s.points, p)
 	b.s.times = append(b.s.times, ms)
 	b.s.costs = append(b.s.costs, cost)
-	return nil
 }
 
 func (b *builder) space(name string, constraints []string) *Space {

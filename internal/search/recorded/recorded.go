@@ -4,9 +4,11 @@
 package recorded
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"pawl/internal/formula"
 	"pawl/internal/search"
@@ -21,7 +23,7 @@ type Space struct {
 	params  []space.Param
 	points  []space.Point
 	times   []float64 // in milliseconds; NaN: the setting failed
-	costs   []float64 // seconds to compile and measure it; nil: not recorded
+	costs   []float64 // seconds to compile and measure it; 0: not recorded
 	numbers map[string]int
 }
 
@@ -100,12 +102,7 @@ func (s *Space) Time(number int) (ms float64, ok bool) {
 
 // Cost returns the seconds that it took to compile and measure a setting; 0 where the recording does not
 // say.
-func (s *Space) Cost(number int) float64 {
-	if s.costs == nil {
-		return 0
-	}
-	return s.costs[number]
-}
+func (s *Space) Cost(number int) float64 { return s.costs[number] }
 
 // Outcome returns what a search is told of a setting.
 func (s *Space) Outcome(number int) search.Outcome {
@@ -121,12 +118,14 @@ func (s *Space) Value(number, param int) formula.Value {
 	return s.params[param].Values[s.points[number][param]]
 }
 
-// Best returns the number of the fastest setting; ok is false where all failed.
-func (s *Space) Best() (number int, ok bool) {
+// Ranked returns the numbers of the settings that have not failed, the fastest first.
+func (s *Space) Ranked() []int {
+	var numbers []int
 	for i, ms := range s.times {
-		if !math.IsNaN(ms) && (!ok || ms < s.times[number]) {
-			number, ok = i, true
+		if !math.IsNaN(ms) {
+			numbers = append(numbers, i)
 		}
 	}
-	return number, ok
+	slices.SortStableFunc(numbers, func(a, b int) int { return cmp.Compare(s.times[a], s.times[b]) })
+	return numbers
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,8 +57,8 @@ func TestReadCompact(t *testing.T) {
 	if ms, ok := s.Time(3); !ok || ms != 0.75 || s.Outcome(3).Cost != 0.75e-3 {
 		t.Errorf("number 3 takes %v ms, as outcome %+v", ms, s.Outcome(3))
 	}
-	if best, ok := s.Best(); !ok || best != 3 {
-		t.Errorf("best is %d, %v", best, ok)
+	if ranked := s.Ranked(); !cmp.Equal(ranked, []int{3, 0, 2}) {
+		t.Errorf("the fastest first: %v", ranked)
 	}
 	if s.Cost(0) != 2 || s.Cost(1) != 0 {
 		t.Errorf("costs are %v and %v", s.Cost(0), s.Cost(1))
@@ -193,6 +194,56 @@ func TestGivenSpaces(t *testing.T) {
 		}
 		if n != s.Len() {
 			t.Errorf("%s: All yields %d settings of %d", file, n, s.Len())
+		}
+	}
+}
+
+// A shuffled space has the same settings with the same times, by the values of params.
+func TestShuffle(t *testing.T) {
+	s := read(t, small)
+	describe := func(s *Space) []string {
+		var lines []string
+		for n := range s.Len() {
+			var values []string
+			for i, p := range s.Params() {
+				values = append(values, p.Name+"="+s.Value(n, i).String())
+			}
+			slices.Sort(values)
+			ms, ok := s.Time(n)
+			lines = append(lines, fmt.Sprint(values, ms, ok, s.Cost(n)))
+		}
+		slices.Sort(lines)
+		return lines
+	}
+	orders := map[string]bool{}
+	for seed := range uint64(20) {
+		shuffled := s.Shuffle(rand.New(rand.NewPCG(seed, 0)))
+		if diff := cmp.Diff(describe(s), describe(shuffled)); diff != "" {
+			t.Fatal(diff)
+		}
+		orders[fmt.Sprint(shuffled.Params()[0].Name, shuffled.Params()[0].Values, shuffled.At(0))] = true
+		for n := range s.Len() {
+			p, ok := shuffled.Translate(s, n)
+			if !ok {
+				t.Fatalf("setting %d is not in the shuffled space", n)
+			}
+			m, _ := shuffled.Number(p)
+			if a, b := s.Outcome(n), shuffled.Outcome(m); a != b {
+				t.Fatalf("setting %d has the outcome %+v, translated %+v", n, a, b)
+			}
+		}
+	}
+	if len(orders) < 5 {
+		t.Errorf("20 seeds give %d orders", len(orders))
+	}
+}
+
+func TestTranslateWhatIsNotThere(t *testing.T) {
+	s := read(t, small)
+	for old, new := range map[string]string{"16, 32, 0.5": "16, 31, 0.5", `"mode", "flag"`: `"mode", "flags"`, "[1, 0, 1]": "[1, 0, 0]"} {
+		other := read(t, strings.Replace(small, old, new, 1))
+		if p, ok := s.Translate(other, 1); ok {
+			t.Errorf("%s: number 1 became %v", new, p)
 		}
 	}
 }

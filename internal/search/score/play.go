@@ -18,12 +18,13 @@ type Run struct {
 	Seconds  float64 `json:"seconds,omitempty"` // that the strategy took to choose
 }
 
-// Play lets a strategy try settings of a recorded space, one at a time. What it chooses depends on the
-// seed alone.
-func Play(ctx context.Context, s *recorded.Space, strategy string, seed uint64, evals int) (*Run, error) {
-	r := &Run{Space: s.Name, Strategy: strategy, Seed: seed}
+// Play lets a strategy try settings of a recorded space, so many at a time as there are devices. What it
+// chooses depends on the options alone.
+func Play(ctx context.Context, s *recorded.Space, strategy string, evals, devices int, o search.Options) (*Run, error) {
+	r := &Run{Space: s.Name, Strategy: strategy, Seed: o.Seed}
 	began := time.Now()
-	chooser, err := search.New(strategy, s, search.Options{Seed: seed, Budget: evals})
+	o.Budget = evals
+	chooser, err := search.New(strategy, s, o)
 	if err != nil {
 		return nil, err
 	}
@@ -31,16 +32,18 @@ func Play(ctx context.Context, s *recorded.Space, strategy string, seed uint64, 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		asked := chooser.Ask(1)
+		asked := chooser.Ask(min(devices, evals-len(r.Seq)))
 		if len(asked) == 0 {
 			break
 		}
-		number, ok := s.Number(asked[0])
-		if !ok {
-			return nil, fmt.Errorf("%s: strategy %s asked for a setting that is not recorded: %v", s.Name, strategy, asked[0])
+		for _, p := range asked {
+			number, ok := s.Number(p)
+			if !ok {
+				return nil, fmt.Errorf("%s: strategy %s asked for a setting that is not recorded: %v", s.Name, strategy, p)
+			}
+			r.Seq = append(r.Seq, number)
+			chooser.Tell(p, s.Outcome(number))
 		}
-		r.Seq = append(r.Seq, number)
-		chooser.Tell(asked[0], s.Outcome(number))
 	}
 	r.Seconds = time.Since(began).Seconds()
 	return r, nil

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"sync"
 
+	"pawl/internal/search"
 	"pawl/internal/search/recorded"
+	"pawl/internal/space"
 )
 
 // Options are the options of a replay.
@@ -16,6 +18,9 @@ type Options struct {
 	Strategy string
 	Evals    int
 	Seeds    int
+	First    func(*recorded.Space) []space.Point // points of a space to begin with; nil: none
+	Devices  int                                 // settings that are tried at a time; 0: one
+	Settings *search.Settings                    // of auto and bayes; nil: the default
 	Progress func(done, total int, space string) // may be nil; called from several goroutines, one at a time
 }
 
@@ -34,7 +39,11 @@ func Replay(ctx context.Context, spaces []*recorded.Space, o Options) ([]*Run, e
 		workers.Go(func() {
 			for i := range jobs {
 				s := spaces[i/o.Seeds]
-				if runs[i], errs[i] = Play(ctx, s, o.Strategy, uint64(i%o.Seeds)+1, o.Evals); errs[i] != nil {
+				options := search.Options{Seed: uint64(i%o.Seeds) + 1, Settings: o.Settings}
+				if o.First != nil {
+					options.First = o.First(s)
+				}
+				if runs[i], errs[i] = Play(ctx, s, o.Strategy, o.Evals, max(1, o.Devices), options); errs[i] != nil {
 					cancel()
 					continue
 				}
@@ -82,7 +91,7 @@ func Read(paths []string) ([]*recorded.Space, error) {
 		if other, twice := from[s.Name]; twice {
 			return nil, fmt.Errorf("%s: space %s is in %s too: expected every space once", path, s.Name, other)
 		}
-		if _, succeeded := s.Best(); !succeeded {
+		if len(s.Ranked()) == 0 {
 			return nil, fmt.Errorf("%s: space %s: no setting has a time: expected one that did not fail", path, s.Name)
 		}
 		from[s.Name] = path

@@ -85,22 +85,17 @@ func interval(rows []*Row) (low, high float64) {
 	return means[resamples/40], means[resamples-1-resamples/40]
 }
 
-// Outliers are spaces whose optimum is a lucky measurement, 6% or more ahead of the second.
+// outlierLead is how far the optimum of an outlier is ahead of the second.
 const outlierLead = 1.06
 
 // IsOutlier reports whether the optimum of a space is so far ahead of the second that it is measurement
 // luck, or can only be found by luck.
 func IsOutlier(s *recorded.Space) bool {
-	var first, second float64
-	for i := range s.Len() {
-		ms, ok := s.Time(i)
-		switch {
-		case !ok:
-		case first == 0 || ms < first:
-			first, second = ms, first
-		case second == 0 || ms < second:
-			second = ms
-		}
+	ranked := s.Ranked()
+	if len(ranked) < 2 {
+		return false
 	}
+	first, _ := s.Time(ranked[0])
+	second, _ := s.Time(ranked[1])
 	return second > outlierLead*first
 }
