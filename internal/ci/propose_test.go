@@ -94,7 +94,7 @@ func TestPropose(t *testing.T) {
 	if made, err := Propose(t.Context(), dry); err != nil || len(made.Changes) != 2 || made.Pull != nil || len(p.written) > 0 {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	first, err := (p.opts).commit(t.Context(), filepath.Dir(p.opts.Spec)+"/", "pawl.yaml", tip, []byte(tunedPatch(t, map[string]string{"BLOCK": "64", "WAYS": "2"})))
+	first, err := p.opts.commit(t.Context(), filepath.Dir(p.opts.Spec)+"/", "pawl.yaml", tip, []byte(tunedPatch(t, map[string]string{"BLOCK": "64", "WAYS": "2"})))
 	if err != nil {
 		t.Fatal(err)
 	}

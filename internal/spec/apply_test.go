@@ -232,7 +232,8 @@ func lineChanges(before, after string) string {
 func onlyDefaults(t interface {
 	Helper()
 	Errorf(string, ...any)
-}, before, after []byte, kernel string, params map[string]string) {
+}, before, after []byte, kernel string, params map[string]string,
+) {
 	t.Helper()
 	old, err := Parse("pawl.yaml", before)
 	if err != nil {
