@@ -30,6 +30,17 @@ func TestUnified(t *testing.T) {
 	}
 }
 
+// TestLabel: names stand as git writes them, which programs other than git need, too.
+func TestLabel(t *testing.T) {
+	for name, want := range map[string]string{
+		"f": "a/f", "a b": "a/a b\t", "ü": `"a/\303\274"`, `q"\`: `"a/q\042\\"`, "t\t": `"a/t\011"`,
+	} {
+		if got := label("a", name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestGitApplies: what is written, git apply makes the second text of, whatever the file is called.
 func TestGitApplies(t *testing.T) {
 	git, err := exec.LookPath("git")
