@@ -2,10 +2,12 @@ package ci
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -393,4 +395,61 @@ func tree(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	return files
+}
+
+// TestTuneArguments plays the step that searches: kernels are words, a glob stays one, and nothing that somebody types
+// becomes an option or a command. A script that prints its arguments stands in for pawl.
+func TestTuneArguments(t *testing.T) {
+	for _, forge := range []string{"github", "gitea"} {
+		files, err := fill(options(forge, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w workflow
+		if err := yaml.Unmarshal(files["."+forge+"/workflows/pawl-tune.yml"], &w); err != nil {
+			t.Fatal(err)
+		}
+		steps := w.Jobs["measure"].Steps
+		at := slices.IndexFunc(steps, func(s struct {
+			Uses string            `yaml:"uses"`
+			Run  string            `yaml:"run"`
+			With map[string]any    `yaml:"with"`
+			Env  map[string]string `yaml:"env"`
+		},
+		) bool {
+			return strings.Contains(s.Run, "pawl\" tune")
+		})
+		for _, test := range []struct{ kernel, config, budget, want string }{
+			{"gemm", "", "20m", "--budget=20m … [gemm]"},
+			{"gemm  att*", "small*", "5m", "--budget=5m … [gemm/small*][att*/small*]"},
+			{"--apply $(touch x) `touch x` ;touch x", "", "1s --no-sandbox", "--budget=1s --no-sandbox … [--apply][$(touch][x)][`touch][x`][;touch][x]"},
+		} {
+			dir := t.TempDir()
+			fake := "#!/bin/sh\nshift\necho \"$2\" … >> \"$SEEN\"\nwhile [ \"$1\" != -- ]; do shift; done; shift\nfor a; do printf '[%s]' \"$a\" >> \"$SEEN\"; done\n" +
+				"echo '# found' > \"$RUNNER_TEMP/pawl-report/suggestions.md\"\nexit 4\n"
+			write(t, dir, "pawl", fake)
+			write(t, dir, "att1", "") // a glob that the shell must not read
+			if err := os.Chmod(filepath.Join(dir, "pawl"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("bash", "-e", "-c", steps[at].Run)
+			cmd.Dir = dir
+			seen, summary := filepath.Join(dir, "seen"), filepath.Join(dir, "summary")
+			cmd.Env = append(os.Environ(), "RUNNER_TEMP="+dir, "SEEN="+seen, "GITHUB_STEP_SUMMARY="+summary, "KERNEL="+test.kernel, "CONFIG="+test.config, "BUDGET="+test.budget)
+			out, err := cmd.CombinedOutput()
+			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 4 {
+				t.Errorf("%v: %s", err, out)
+			}
+			got, _ := os.ReadFile(seen)
+			if strings.ReplaceAll(string(got), "\n", " ") != test.want {
+				t.Errorf("%s: got %s, want %s", forge, got, test.want)
+			}
+			if text, err := os.ReadFile(summary); err != nil || string(text) != "# found\n" {
+				t.Errorf("summary: %s, %v", text, err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "x")); err == nil {
+				t.Error("an input was run")
+			}
+		}
+	}
 }

@@ -51,6 +51,7 @@ func newProposal(t *testing.T, diff string) *proposal {
 	origin, clone, report := filepath.Join(dir, "origin.git"), filepath.Join(dir, "clone"), filepath.Join(dir, "report")
 	write(t, clone, "kernels/pawl.yaml", tunedSpec)
 	write(t, clone, "kernels/k.c", "void scale() {}\n")
+	write(t, clone, "kernels/z.c", "void z() {}\n")
 	write(t, report, "report.json", "{}")
 	write(t, report, SuggestionsName, "# Better params\n\n@everybody, ```fixes #1```\n")
 	if diff != "" {
@@ -94,7 +95,7 @@ func TestPropose(t *testing.T) {
 	if made, err := Propose(t.Context(), dry); err != nil || len(made.Changes) != 2 || made.Pull != nil || len(p.written) > 0 {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	first, err := (p.opts).commit(t.Context(), filepath.Dir(p.opts.Spec)+"/", "pawl.yaml", tip, []byte(tunedPatch(t, map[string]string{"BLOCK": "64", "WAYS": "2"})))
+	first, err := p.opts.commit(t.Context(), filepath.Dir(p.opts.Spec)+"/", "pawl.yaml", tip, []byte(tunedPatch(t, map[string]string{"BLOCK": "64", "WAYS": "2"})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,6 +168,7 @@ func TestProposeRefuses(t *testing.T) {
 		"a comment":     {edit("the only one", "TODO"), "and comments differs"},
 		"no YAML":       {edit("version: 1", "version: ["), "not readable as YAML"},
 		"another file":  {good + patch.Unified("kernels/k.c", "void scale() {}\n", "void scale() { evil(); }\n"), "expected changes of kernels/pawl.yaml alone, got kernels/k.c, kernels/pawl.yaml"},
+		"one more":      {good + patch.Unified("kernels/z.c", "void z() {}\n", "void z() { evil(); }\n"), "expected changes of kernels/pawl.yaml alone, got kernels/pawl.yaml, kernels/z.c"},
 		"only another":  {patch.Unified("kernels/k.c", "void scale() {}\n", "evil\n"), "expected changes of kernels/pawl.yaml alone, got kernels/k.c"},
 		"a new file":    {"--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n", "x is made, removed or of another kind"},
 		"no file":       {"--- a/kernels/k.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-void scale() {}\n", "kernels/k.c is made, removed or of another kind"},

@@ -75,8 +75,13 @@ func TestHeaderCompiles(t *testing.T) {
 	}
 	compiled := 0
 	for _, c := range []struct{ cc, file, std string }{
-		{"cc", "main.c", "-std=c99"}, {"cc", "main.c", "-std=gnu17"}, {"cc", "main.c", "-std=c2x"},
-		{"c++", "main.cc", "-std=c++11"}, {"c++", "main.cc", "-std=c++20"}, {"clang", "main.c", "-std=c11"}, {"nvcc", "main.cu", "-std=c++17"},
+		{"cc", "main.c", "-std=c99"},
+		{"cc", "main.c", "-std=gnu17"},
+		{"cc", "main.c", "-std=c2x"},
+		{"c++", "main.cc", "-std=c++11"},
+		{"c++", "main.cc", "-std=c++20"},
+		{"clang", "main.c", "-std=c11"},
+		{"nvcc", "main.cu", "-std=c++17"},
 	} {
 		compiler, err := exec.LookPath(c.cc)
 		if err != nil {

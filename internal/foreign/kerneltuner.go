@@ -163,11 +163,6 @@ func kernelTunerHead(src source, f *TuningFile) (kernelTunerHeader, error) {
 	return h, nil
 }
 
-// endsEarly reports whether the scanner stopped because the text ends: nothing but the last line is left.
-func endsEarly(s *scanner) bool {
-	return !strings.Contains(strings.TrimSpace(s.text[min(s.at, len(s.text)):]), "\n") && !strings.HasSuffix(strings.TrimSpace(s.text), "}}")
-}
-
 func readNames(s *scanner, names *[]string) error {
 	return s.array(func(int) error {
 		name, err := s.string()

@@ -101,8 +101,8 @@ func ParseT1(path, text string) (*SpaceFile, error) {
 		}
 		names = append(names, p.name)
 		values := p.values
-		if at := -1; p.chosen != nil {
-			if at = slices.IndexFunc(values, func(v formula.Value) bool { return sameValue(v, *p.chosen) }); at < 0 {
+		if p.chosen != nil {
+			if at := slices.IndexFunc(values, func(v formula.Value) bool { return sameValue(v, *p.chosen) }); at < 0 {
 				f.Notes = append(f.Notes, fmt.Sprintf("the default %s of %s is none of its values: the first one, %s, is taken", p.chosen, p.name, values[0]))
 			} else {
 				values = slices.Concat(values[at:at+1], values[:at], values[at+1:])

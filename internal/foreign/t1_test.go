@@ -173,8 +173,8 @@ func TestT1Recorded(t *testing.T) {
 
 // FuzzT1: no file makes the reader fail but with words, and what it returns is a space.
 func FuzzT1(f *testing.F) {
-	f.Add(smallT1)
-	f.Add(strings.ReplaceAll(smallT1, "[1, 2, 4]", "[1] + [2**i for i in range(1, 3) if i > 0]"))
+	f.Add(`{"ConfigurationSpace":{"TuningParameters":[{"Name":"a","Type":"int","Values":"[1]+[2]","Default":2}],"Conditions":[{"Expression":"a>1"}]}}`)
+	f.Add(`{"ConfigurationSpace":{"TuningParameters":[{"Name":"b","Type":"bool","Values":[0,1]}]},"KernelSpecification":{"KernelName":"k"}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		file, err := ParseT1("t1.json", text)
 		if err != nil {

@@ -328,13 +328,7 @@ func TestKernelTunerReads(t *testing.T) {
 
 // FuzzTuning: no file makes a reader fail but with words; what is read can be written and read again.
 func FuzzTuning(f *testing.F) {
-	for _, name := range []string{"kernel_tuner.json", "kernel_tuner_interrupted.json", "t4.json"} {
-		raw, err := os.ReadFile("testdata/tuning/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(raw[:900]))
-	}
+	// Short seeds: long ones take all the time to be made shorter again.
 	f.Add(`{"tune_params_keys":["a"],"tune_params":{"a":[1,true,"x",0.5]},"cache":{"1":{"a":1,"time":2}}}`)
 	f.Add(`{"cache":{"1":{"a":1,"time":"InvalidConfig"},"x":{`)
 	f.Add(`{"results":[{"configuration":{"a":1,"b":"x"},"times":{"compilation_time":1,"runtimes":[1]},"invalidity":"correct","measurements":[{"name":"time","value":1,"unit":"us"}]}]}`)

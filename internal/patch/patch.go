@@ -212,13 +212,11 @@ func trace(old, now []string, steps []map[int]int, d int) []edit {
 		if k == -d || k != d && before[k-1] < before[k+1] {
 			from = k + 1
 		}
-		stepX, stepY := before[from], before[from]-from // where the step of d leads
-		if from == k+1 {
-			stepY++
-		} else {
-			stepX++
+		step := before[from] // where the step of d leads, in old
+		if from == k-1 {
+			step++
 		}
-		for x > stepX {
+		for x > step {
 			x, y = x-1, y-1
 			reversed = append(reversed, edit{' ', old[x]})
 		}

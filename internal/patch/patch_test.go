@@ -15,8 +15,10 @@ func TestUnified(t *testing.T) {
 	for name, c := range map[string]struct{ before, after, want string }{
 		"equal":    {"a\n", "a\n", ""},
 		"one line": {numbers, strings.Replace(numbers, "6\n", "six\n", 1), "--- a/f\n+++ b/f\n@@ -3,7 +3,7 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9\n"},
-		"two hunks": {numbers, strings.Replace(strings.Replace(numbers, "1\n", "", 1), "12\n", "12\n13", 1),
-			"--- a/f\n+++ b/f\n@@ -1,4 +1,3 @@\n-1\n 2\n 3\n 4\n@@ -10,3 +9,4 @@\n 10\n 11\n 12\n+13\n\\ No newline at end of file\n"},
+		"two hunks": {
+			numbers, strings.Replace(strings.Replace(numbers, "1\n", "", 1), "12\n", "12\n13", 1),
+			"--- a/f\n+++ b/f\n@@ -1,4 +1,3 @@\n-1\n 2\n 3\n 4\n@@ -10,3 +9,4 @@\n 10\n 11\n 12\n+13\n\\ No newline at end of file\n",
+		},
 		"near":        {"a\nb\nc\nd\n", "A\nb\nc\nD\n", "--- a/f\n+++ b/f\n@@ -1,4 +1,4 @@\n-a\n+A\n b\n c\n-d\n+D\n"},
 		"end of file": {"a", "a\n", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"},
 		"from none":   {"", "a\n", "--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n+a\n"},
@@ -24,6 +26,17 @@ func TestUnified(t *testing.T) {
 	} {
 		if got := Unified("f", c.before, c.after); got != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+// TestLabel: names stand as git writes them, which programs other than git need, too.
+func TestLabel(t *testing.T) {
+	for name, want := range map[string]string{
+		"f": "a/f", "a b": "a/a b\t", "ü": `"a/\303\274"`, `q"\`: `"a/q\042\\"`, "t\t": `"a/t\011"`,
+	} {
+		if got := label("a", name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
 	}
 }

@@ -232,7 +232,8 @@ func lineChanges(before, after string) string {
 func onlyDefaults(t interface {
 	Helper()
 	Errorf(string, ...any)
-}, before, after []byte, kernel string, params map[string]string) {
+}, before, after []byte, kernel string, params map[string]string,
+) {
 	t.Helper()
 	old, err := Parse("pawl.yaml", before)
 	if err != nil {
@@ -458,10 +459,11 @@ func commentsOf(text string) map[string]int {
 
 // FuzzApply: whatever the file, the edit changes the defaults alone or says why not.
 func FuzzApply(f *testing.F) {
-	f.Add([]byte(shared), "first", "A", "2")
-	f.Add([]byte(shared), "wider", "B", "16")
-	f.Add(fmt.Appendf(nil, frame, "    params:\n      A:\n        # c\n        - 1\n        - 2 # d\n"), "k", "A", "2")
-	f.Add(fmt.Appendf(nil, frame, "    params: {A: [1, # c\n 2,]}"), "k", "A", "2")
+	const short = "version: 1\nkernels:\n  k:\n    source: k.c\n    entry: k\n    params: %s\n    args: [{name: x, dtype: f32, shape: [1], role: inout}]\nconfigs: {c: {N: 1}}\n"
+	for _, params := range []string{"{A: [1, 2]}", "\n      A:\n        # c\n        - 1\n        - 2 # d", "{A: [1, # c\n 2,]}", "{B: &b [1, 2], A: *b}"} {
+		f.Add(fmt.Appendf(nil, short, params), "k", "A", "2")
+	}
+	f.Add([]byte("version: 1\nkernels:\n  k: &k {source: k.c, entry: k, params: {A: [1, 2]}, args: [{name: x, dtype: f32, shape: [1], role: inout}]}\n  l: {<<: *k}\nconfigs: {c: {N: 1}}\n"), "l", "A", "2")
 	f.Fuzz(func(t *testing.T, source []byte, kernel, name, value string) {
 		got, err := Apply(source, "pawl.yaml", kernel, map[string]string{name: value})
 		if err != nil {
