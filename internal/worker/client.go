@@ -350,7 +350,11 @@ func (c *Client) call(ctx context.Context, op string, body any, data []byte, lim
 				return nil, c.unsent(ctx, err)
 			}
 		case frame := <-answer:
-			return frame, decodeReply(frame, reply)
+			err := decodeReply(frame, reply)
+			if c.endsWith(ctx, err) {
+				return nil, c.ended()
+			}
+			return frame, err
 		case <-c.gone:
 			return nil, c.ended()
 		case <-done:
@@ -361,6 +365,21 @@ func (c *Client) call(ctx context.Context, op string, body any, data []byte, lim
 			return nil, c.giveUp(result.Faultf(result.CauseKilled, "the worker did not answer a %s request for %v", op, waited))
 		}
 	}
+}
+
+// endsWith reports whether a request was answered as interrupted though nobody here has interrupted it,
+// and the worker has ended soon after: somebody else ended it, such as a scheduler.
+func (c *Client) endsWith(ctx context.Context, err error) bool {
+	if failed, ok := errors.AsType[*Failed](err); !ok || failed.Cause != result.CauseInterrupted || ctx.Err() != nil {
+		return false
+	}
+	select {
+	case <-c.gone:
+		return true
+	case <-ctx.Done():
+	case <-time.After(graceful):
+	}
+	return false
 }
 
 // unsent says why a request could not be sent: it does not fit into a frame, or the worker no

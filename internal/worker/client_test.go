@@ -271,3 +271,20 @@ func TestParentPings(t *testing.T) {
 		}
 	}
 }
+
+// A scheduler that ends a worker interrupts its requests. They are lost with the worker, and nobody
+// here has interrupted them.
+func TestWorkerThatIsEnded(t *testing.T) {
+	const interrupted = `{"v":1,"id":1,"op":"error","body":{"stage":"","cause":"interrupted","message":"cancelled"}}`
+	c := startScript(t, `read request; echo '`+interrupted+`'; sleep 0.1; exit 130`)
+	_, err := c.call(t.Context(), wire.OpHave, wire.Have{}, nil, time.Hour, nil)
+	if lost := (*Lost)(nil); !errors.As(err, &lost) || causeOf(err) != result.CauseKilled {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c = startScript(t, `read request; read cancel; echo '`+interrupted+`'; exec sleep 60`)
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if _, err := c.call(ctx, wire.OpHave, wire.Have{}, nil, time.Hour, nil); causeOf(err) != result.CauseInterrupted {
+		t.Errorf("%v", err)
+	}
+}
