@@ -135,8 +135,8 @@ soak: build ## the whole demo, and cells at work for hours: what pawl holds stay
 bench: build ## benchmarks, of the rooms and of the shipped binary, beside rivals
 	@tools/setup cc ninja git python3
 	@[ -x build/scipy/bin/python ] || { python3 -m venv build/scipy && build/scipy/bin/pip install -q scipy; } || echo 'bench: without SciPy'
-	@[ -x build/kernel-tuner/bin/python ] || { python3 -m venv build/kernel-tuner && build/kernel-tuner/bin/pip install -q kernel-tuner; } || echo 'bench: without Kernel Tuner'
-	@PAWL_KERNEL_TUNER='$(CURDIR)/build/kernel-tuner/bin/python' PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/...
+	@[ -x build/tuners/bin/python ] || { python3 -m venv build/tuners && build/tuners/bin/pip install -q kernel_tuner optuna; } || echo 'bench: without Kernel Tuner and Optuna'
+	@PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_TUNERS='$(CURDIR)/build/tuners/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/...
 
 fuzz: ## every fuzz target, FUZZTIME each
 	@set -e; for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \

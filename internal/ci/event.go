@@ -101,8 +101,14 @@ func ReadJob(getenv func(string) string, work string) (*Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("event: %w", err)
 	}
-	job.payload, err = parseEvent(text)
-	return job, err
+	if job.payload, err = parseEvent(text); err != nil {
+		return job, err
+	}
+	// A schedule is no event of a repository: GitHub may leave it out.
+	if p := job.payload.Repository; job.Event != "schedule" && (p.FullName == "" || p.ID == 0) {
+		return job, errors.New("event: it names no repository")
+	}
+	return job, nil
 }
 
 func parseEvent(text []byte) (payload, error) {
@@ -112,9 +118,6 @@ func parseEvent(text []byte) (payload, error) {
 	var p payload
 	if err := json.Unmarshal(text, &p); err != nil {
 		return payload{}, fmt.Errorf("event: %w", err)
-	}
-	if p.Repository.FullName == "" || p.Repository.ID == 0 {
-		return payload{}, errors.New("event: it names no repository")
 	}
 	return p, nil
 }

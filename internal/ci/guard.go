@@ -32,7 +32,7 @@ func (p *Policy) Admit(job *Job, now time.Time) (*Admission, error) {
 	switch {
 	case !known:
 		return nil, fmt.Errorf("repository %q is not in the policy of this machine", job.Repository)
-	case !strings.EqualFold(job.payload.Repository.FullName, job.Repository):
+	case !strings.EqualFold(job.payload.Repository.FullName, job.Repository) && (job.Event != "schedule" || job.payload.Repository.FullName != ""):
 		return nil, fmt.Errorf("the event is of repository %q, the job of %q", job.payload.Repository.FullName, job.Repository)
 	case !slices.Contains(p.Events, job.Event):
 		return nil, fmt.Errorf("event %q is not in the policy of this machine", job.Event)
@@ -64,7 +64,7 @@ func (p *Policy) Admit(job *Job, now time.Time) (*Admission, error) {
 			return nil, fmt.Errorf("push to %q: expected %s", job.payload.Ref, trusted)
 		}
 		return &Admission{Lane: OwnLane}, nil
-	case job.Event == "workflow_dispatch" && !stranger:
+	case (job.Event == "workflow_dispatch" || job.Event == "schedule") && !stranger:
 		return &Admission{Lane: OwnLane}, nil
 	case job.Event == "workflow_dispatch" || job.Event == "issue_comment" && stranger:
 		return p.admitStranger(job, now)

@@ -132,6 +132,12 @@ func TestAdmit(t *testing.T) {
 			map[string]any{"inputs": map[string]any{"sha": strangersSHA, "pull": "7"}},
 		}
 	}
+	schedule := func(workflow string) theJob {
+		return theJob{
+			map[string]string{"GITHUB_EVENT_NAME": "schedule", "GITHUB_REF": "refs/heads/main", "GITHUB_WORKFLOW_REF": workflows + workflow + "@refs/heads/main"},
+			map[string]any{"schedule": "23 2 * * 1"},
+		}
+	}
 	fork := 2
 	for name, test := range map[string]struct {
 		strangers string
@@ -156,7 +162,12 @@ func TestAdmit(t *testing.T) {
 		"event of another repository":        {"refuse", with(push(), "repository", map[string]any{"id": 9, "full_name": "evil/kernels"}), "", `the event is of repository "evil/kernels"`},
 		"pull_request_target":                {"comment", with(pullRequest(1), "GITHUB_EVENT_NAME", "pull_request_target"), "", `event "pull_request_target" is not in the policy`},
 		"pull_request_review":                {"comment", with(pullRequest(1), "GITHUB_EVENT_NAME", "pull_request_review"), "", "is not in the policy"},
-		"schedule":                           {"comment", with(push(), "GITHUB_EVENT_NAME", "schedule"), "", "is not in the policy"},
+		"another event":                      {"comment", with(push(), "GITHUB_EVENT_NAME", "workflow_run"), "", "is not in the policy"},
+		"schedule":                           {"refuse", schedule("pawl-tune.yml"), OwnLane, ""},
+		"schedule without a repository":      {"refuse", with(schedule("pawl-tune.yml"), "repository", map[string]any{}), OwnLane, ""},
+		"schedule of another repository":     {"refuse", with(schedule("pawl-tune.yml"), "repository", map[string]any{"id": 2, "full_name": "x/y"}), "", "the event is of repository"},
+		"schedule of a branch":               {"refuse", with(schedule("pawl-tune.yml"), "GITHUB_WORKFLOW_REF", workflows+"pawl-tune.yml@refs/heads/x"), "", "expected the one of refs/heads/main"},
+		"schedule for strangers":             {"comment", schedule("pawl-strangers.yml"), "", "does not start"},
 		"workflow that nobody listed":        {"refuse", with(push(), "GITHUB_WORKFLOW_REF", workflows+"miner.yml@refs/heads/main"), "", "is not in the policy"},
 		"workflow of another repository":     {"refuse", with(push(), "GITHUB_WORKFLOW_REF", "evil/x/.github/workflows/pawl.yml@refs/heads/main"), "", "is not in the policy"},
 		"file name with an @":                {"refuse", with(push(), "GITHUB_WORKFLOW_REF", workflows+"pawl.yml@refs/heads/main.yml@refs/pull/7/merge"), "", "expected the one of refs/heads/main"},

@@ -65,6 +65,7 @@ var targets = map[string]map[string]string{
 		"pawl-strangers.yml":       ".github/workflows/pawl-strangers.yml",
 		"pawl-report.yml":          ".github/workflows/pawl-report.yml",
 		"pawl-ratchet.yml":         ".github/workflows/pawl-ratchet.yml",
+		"pawl-tune.yml":            ".github/workflows/pawl-tune.yml",
 		"pull_request_template.md": ".github/pull_request_template.md",
 		"CODEOWNERS.pawl":          ".github/CODEOWNERS.pawl",
 		"actionlint.yaml":          ".github/actionlint.yaml",
@@ -73,6 +74,7 @@ var targets = map[string]map[string]string{
 		"pawl.yml":                        ".gitea/workflows/pawl.yml",
 		"pawl-report.yml":                 ".gitea/workflows/pawl-report.yml",
 		"pawl-ratchet.yml":                ".gitea/workflows/pawl-ratchet.yml",
+		"pawl-tune.yml":                   ".gitea/workflows/pawl-tune.yml",
 		"../github/pull_request_template": ".gitea/pull_request_template.md",
 	},
 	"gitlab": {

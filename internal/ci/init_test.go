@@ -183,7 +183,7 @@ func checkWorkflow(t *testing.T, text []byte, forge, runner string) {
 				t.Errorf("%s, step %d: the checkout keeps its token", id, i)
 			}
 			// A check that the branch protection requires from an App counts only if the App writes it.
-			if posts := regexp.MustCompile(` ci (post|ratchet) `).MatchString(step.Run); posts && forge == "github" && (step.Env["PAWL_APP_ID"] == "" || step.Env["PAWL_APP_KEY"] == "") {
+			if posts := regexp.MustCompile(` ci (post|ratchet|propose) `).MatchString(step.Run); posts && forge == "github" && (step.Env["PAWL_APP_ID"] == "" || step.Env["PAWL_APP_KEY"] == "") {
 				t.Errorf("%s, step %d: it cannot write as an App", id, i)
 			}
 			if strings.Contains(step.Run, "${{") {

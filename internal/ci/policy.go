@@ -63,9 +63,10 @@ func defaultPolicy() Policy {
 		State: "/var/lib/pawl/ci", Approvals: "/etc/pawl/approved", Branch: "main",
 		Workflows: []string{
 			".github/workflows/pawl.yml", ".github/workflows/pawl-strangers.yml", ".github/workflows/pawl-ratchet.yml",
+			".github/workflows/pawl-tune.yml",
 		},
 		Lane:      ".github/workflows/pawl-strangers.yml",
-		Events:    []string{"pull_request", "merge_group", "push", "workflow_dispatch", "issue_comment"},
+		Events:    []string{"pull_request", "merge_group", "push", "workflow_dispatch", "schedule", "issue_comment"},
 		Strangers: StrangersRefused, ApprovalAge: "24h",
 		Temp: []string{"/tmp", "/var/tmp", "/dev/shm"},
 		Keep: []string{".cache/pawl"},

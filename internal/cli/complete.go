@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/ci"
+	"pawl/internal/search"
 )
 
 // values are what flags of these names take, wherever they are.
@@ -15,6 +16,7 @@ var values = map[string][]string{
 	"cache": {"cold", "hot"},
 	"forge": ci.Forges,
 	"trust": {"claimed", "approved", "own"},
+	"strategy": search.Names(), "objective": {"time", "energy", "both"}, "over": {"mean", "worst"},
 }
 
 // complete tells shells what may follow each command: names of pawl.yaml, the values of flags, or

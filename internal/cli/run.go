@@ -53,6 +53,7 @@ func (o *runOptions) prepare(e *env, kind result.Kind, patterns []string, seed *
 		return nil, nil, err
 	}
 	where.Worker, where.Workers = pool.Launch, pool.Workers
+	where.Pool = lab.Pool{Name: pool.Name, Cleanup: pool.Cleanup}
 	o.ignored(e, r)
 	return r, live, nil
 }

@@ -23,7 +23,7 @@ func report() *result.Report {
 			{Kernel: "gemm.f-16", Config: "large", Vars: map[string]string{"M": "4096", "int": "2", "kind": `a"??/b`, "P": "1"}},
 		},
 		Tuning: &result.Tuning{
-			Kernel: "gemm.f-16", Configs: []string{"small", "large"}, SuggestionOf: "2",
+			Kernel: "gemm.f-16", Configs: []string{"small", "large"},
 			Space: result.Space{Params: []result.SpaceParam{
 				{Name: "BLOCK", Default: "1"}, {Name: "template", Default: "true"}, {Name: "dtype", Default: "f16"}, {Name: "scale", Default: "1"}, {Name: "linux", Default: "3"},
 			}},
@@ -173,7 +173,7 @@ func TestRefuses(t *testing.T) {
 		"no row of the report has":       func(r *result.Report) { r.Rows = r.Rows[:2] },
 		"config large: dtype has no":     func(r *result.Report) { delete(r.Tuning.Picks[0].Params, "dtype") },
 		"a variable that tells them apa": func(r *result.Report) { r.Rows[2].Vars = r.Rows[1].Vars },
-		"names no config":                func(r *result.Report) { r.Tuning.Configs, r.Tuning.SuggestionOf = nil, "" },
+		"names no config":                func(r *result.Report) { r.Tuning.Configs, r.Tuning.NoSuggestion = nil, "none is faster" },
 	} {
 		r := report()
 		change(r)
@@ -186,7 +186,7 @@ func TestRefuses(t *testing.T) {
 // TestNoSuggestion: where nothing beat them, today's defaults are the fallback.
 func TestNoSuggestion(t *testing.T) {
 	r := report()
-	r.Tuning.SuggestionOf, r.Tuning.Picks = "", nil
+	r.Tuning.NoSuggestion, r.Tuning.Picks = "none is faster", nil
 	table, err := New(r)
 	if err != nil {
 		t.Fatal(err)

@@ -100,10 +100,8 @@ func New(r *result.Report) (*Table, error) {
 
 // best returns the setting for all configs: the winner, or today's defaults where nothing beat them.
 func best(r *result.Report) (map[string]string, error) {
-	for _, f := range r.Tuning.Finalists {
-		if f.Fault == nil && r.Tuning.SuggestionOf != "" {
-			return f.Params, nil
-		}
+	if f := r.Tuning.Suggested(); f != nil {
+		return f.Params, nil
 	}
 	defaults := map[string]string{}
 	for _, p := range r.Tuning.Space.Params {

@@ -58,6 +58,7 @@ type Proposal struct {
 	Title, Text string
 	Head, Base  string // branches
 	SHA         string // last commit of Head
+	Draft       bool   // nobody is asked for a review yet
 }
 
 // opener is a forge's part of Open.

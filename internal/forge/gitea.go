@@ -28,7 +28,10 @@ func (g *gitea) Pulls(ctx context.Context, head Head) ([]Pull, error) {
 func (g *gitea) Open(ctx context.Context, p Proposal) (*Pull, error) { return open(ctx, g, g.repo, p) }
 
 func (g *gitea) propose(ctx context.Context, p Proposal) error {
-	return proposeTo(ctx, g.client, g.at, p)
+	if p.Draft { // by its title, and by nothing else
+		p.Title = "WIP: " + p.Title
+	}
+	return proposeTo(ctx, g.client, g.at, p, nil)
 }
 
 func (g *gitea) HeadSHA(ctx context.Context, pull int) (string, error) {

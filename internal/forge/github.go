@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -111,11 +112,12 @@ func pullsOf(ctx context.Context, c *client, path string, query url.Values, head
 func (g *github) Open(ctx context.Context, p Proposal) (*Pull, error) { return open(ctx, g, g.repo, p) }
 
 func (g *github) propose(ctx context.Context, p Proposal) error {
-	return proposeTo(ctx, g.client, g.at, p)
+	return proposeTo(ctx, g.client, g.at, p, map[string]any{"draft": p.Draft})
 }
 
-func proposeTo(ctx context.Context, c *client, at string, p Proposal) error {
-	body := map[string]string{"title": p.Title, "body": p.Text, "head": p.Head, "base": p.Base}
+func proposeTo(ctx context.Context, c *client, at string, p Proposal, more map[string]any) error {
+	body := map[string]any{"title": p.Title, "body": p.Text, "head": p.Head, "base": p.Base}
+	maps.Copy(body, more)
 	_, err := c.call(ctx, request{method: http.MethodPost, path: at + "/pulls", body: body, once: true}, nil)
 	return err
 }

@@ -112,6 +112,9 @@ func (g *gitlab) Source(ctx context.Context, sha, path string) ([]byte, error) {
 func (g *gitlab) Open(ctx context.Context, p Proposal) (*Pull, error) { return open(ctx, g, g.repo, p) }
 
 func (g *gitlab) propose(ctx context.Context, p Proposal) error {
+	if p.Draft { // by its title, and by nothing else
+		p.Title = "Draft: " + p.Title
+	}
 	body := map[string]any{"title": p.Title, "description": p.Text, "source_branch": p.Head, "target_branch": p.Base, "remove_source_branch": true}
 	_, err := g.call(ctx, request{method: http.MethodPost, path: project(g.repo) + "/merge_requests", body: body, once: true}, nil)
 	return err

@@ -48,3 +48,42 @@ func partOf(n node) Part {
 func (p Part) Uses(symbol string) bool {
 	return p.Symbol == symbol || slices.ContainsFunc(p.Operands, func(operand Part) bool { return operand.Uses(symbol) })
 }
+
+// Inner is a part of a formula that uses names, as a formula of its own.
+type Inner struct {
+	*Expr
+	Of int // index of the part that it is an operand of; -1: it is the whole formula
+}
+
+// Inside lists the formula and all its parts that use names, each before its operands. The value
+// of a part is all that the formula takes from it.
+func (e *Expr) Inside() []Inner {
+	var list []Inner
+	var visit func(n node, of int)
+	visit = func(n node, of int) {
+		names := namesIn(n)
+		if len(names) == 0 {
+			return
+		}
+		at := len(list)
+		list = append(list, Inner{&Expr{e.src, n, names}, of})
+		n.convert(func(operand node) node {
+			visit(operand, at)
+			return operand
+		})
+	}
+	visit(e.root, -1)
+	return list
+}
+
+func namesIn(n node) []*nameNode {
+	if name, ok := n.(*nameNode); ok {
+		return []*nameNode{name}
+	}
+	var names []*nameNode
+	n.convert(func(operand node) node {
+		names = append(names, namesIn(operand)...)
+		return operand
+	})
+	return names
+}

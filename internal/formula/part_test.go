@@ -3,6 +3,8 @@ package formula
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // written writes a part as nested calls.
@@ -42,5 +44,43 @@ func TestParts(t *testing.T) {
 				t.Errorf("%s uses %s: %v", source, symbol, got)
 			}
 		}
+	}
+}
+
+func TestInside(t *testing.T) {
+	expr, err := Parse("(A * B + 2 * 3) % C == 0 and 0 < A <= D")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type part struct {
+		Names []string
+		Of    int
+	}
+	var got []part
+	for _, inner := range expr.Inside() {
+		got = append(got, part{inner.Names(), inner.Of})
+	}
+	want := []part{
+		{[]string{"A", "B", "C", "D"}, -1},
+		{[]string{"A", "B", "C"}, 0}, // ==
+		{[]string{"A", "B", "C"}, 1}, // %
+		{[]string{"A", "B"}, 2},      // +
+		{[]string{"A", "B"}, 3},
+		{[]string{"A"}, 4},
+		{[]string{"B"}, 4}, // *
+		{[]string{"C"}, 2},
+		{[]string{"A", "D"}, 0},
+		{[]string{"A"}, 8},
+		{[]string{"D"}, 8}, // chain
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+	program, err := expr.Inside()[3].Compile([]string{"A", "B"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := program.Eval([]Value{Int(4), Int(5)}); err != nil || v != Int(26) {
+		t.Errorf("A * B + 2 * 3 is %s, %v; want 26", v, err)
 	}
 }

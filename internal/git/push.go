@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -100,10 +101,33 @@ func (b *Bench) Close() {
 	_ = os.RemoveAll(filepath.Dir(b.Root))
 }
 
+// Apply applies a patch to the tree. It returns the files that it has changed, of which none is new, gone, a link or
+// of another mode: such a patch is refused.
+func (b *Bench) Apply(ctx context.Context, patch []byte) ([]string, error) {
+	const doing = "apply the patch"
+	if err := stream(ctx, slowPatience, b.Root, bytes.NewReader(patch), io.Discard, "apply", "--index", "--whitespace=nowarn", "-"); err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	out, err := run(ctx, b.Root, "diff", "--cached", "--raw", "-z", "--no-renames", "HEAD")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	var changed []string
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		words := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(words) != 5 || words[4] != "M" || words[0] != words[1] || !strings.HasPrefix(words[0], "100") {
+			return nil, fmt.Errorf("%s: expected changes of what is in files, and %s is made, removed or of another kind", doing, fields[i+1])
+		}
+		changed = append(changed, fields[i+1])
+	}
+	return changed, nil
+}
+
 // Commit commits one folder of the tree, and nothing else. It returns the commit; "": nothing there
 // has changed.
 func (b *Bench) Commit(ctx context.Context, folder, message string) (string, error) {
-	const doing = "commit the baseline"
+	doing := "commit " + folder
 	if _, err := work(ctx, b.Root, "add", "--all", "--force", "--", folder); err != nil {
 		return "", fmt.Errorf("%s: %w", doing, err)
 	}

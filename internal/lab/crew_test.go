@@ -71,7 +71,7 @@ func TestCrewJoinsLate(t *testing.T) {
 	go func() {
 		done <- b.Crew(t.Context(), CrewOptions{}, func(_ context.Context, lane *Lab) error {
 			joined <- lane.Lane()
-			for range queue { //nolint:revive // work is taken until there is none
+			for range queue {
 			}
 			return nil
 		})

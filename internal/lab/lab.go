@@ -32,7 +32,8 @@ type Options struct {
 	Build   build.Options
 	Sandbox string        // auto, require, off: for compilers and cells
 	Worker  []string      // command that starts the worker; empty: on this machine
-	Workers int           // how many workers of a pool run at once; 0: one
+	Workers int           // how many workers of a pool run at once; 0: it is no pool's
+	Pool    Pool          // whose command it is
 	Device  int           // which GPU
 	LockMHz int           // lock the GPU clock at this frequency; 0: leave it alone
 	Timeout time.Duration // the longest one launch may take
@@ -79,14 +80,18 @@ type shared struct {
 	sync.Mutex
 	peaks   map[string]*roof.Peaks // by device class, nil for classes without peaks
 	workers []*worker.Client       // all that were started
-	idle    []*Lab                 // lanes of a pool whose workers have nothing to do
-	waits   bool                   // a worker had to wait for a device
+	pool    *poolUse
+	idle    []*Lab // lanes of a pool whose workers have nothing to do
+	waits   bool   // a worker had to wait for a device
 }
 
 // New makes a lab that writes to the report.
 func New(r *run.Run, report *result.Report, opts Options) *Lab {
 	opts.Build.Sandbox = opts.Sandbox
-	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{}}
+	if opts.Workers > 0 {
+		opts.Worker = expand(opts.Worker, r.ID)
+	}
+	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{pool: &poolUse{Pool: opts.Pool, run: r}}}
 }
 
 // UUID returns the UUID of the lab's GPU, once the GPU is known to exist.
@@ -313,11 +318,14 @@ func (l *Lab) Held() time.Duration {
 	return total
 }
 
-// Close ends the worker, and gives the devices to whoever waits for them. A lab that is used
-// afterwards starts another.
+// Close ends the run's workers, gives the devices to whoever waits for them, and cleans up the pool. A
+// lab that is used afterwards starts another worker.
 func (l *Lab) Close() {
 	idle := append(l.shared.recall(), l)
 	atOnce(len(idle), func(i int) { idle[i].end() })
+	if warning := l.shared.pool.leave(context.Background()); warning != nil {
+		l.warn(*warning)
+	}
 }
 
 // end ends the worker.
@@ -350,14 +358,30 @@ func (l *Lab) Client(ctx context.Context) (*worker.Client, error) {
 	return started, nil
 }
 
+// queueTime is how long a pool's scheduler may take to start a worker.
+const queueTime = 24 * time.Hour
+
+// warn adds a warning about the whole run, and tells whoever follows it.
+func (l *Lab) warn(w result.Warning) {
+	l.note(func(r *result.Report) { r.Warnings = append(r.Warnings, w) })
+	l.run.Emit(run.Event{Kind: run.Note, Text: w.Message + "; " + w.Hint})
+}
+
 // launch starts a worker of the kind that the run began on.
 func (l *Lab) launch(ctx context.Context) (*worker.Client, error) {
-	started, err := worker.Start(ctx, worker.Options{Command: l.Worker, OnNote: func(text string) {
+	opts := worker.Options{Command: l.Worker, OnNote: func(text string) {
 		l.run.Emit(run.Event{Kind: run.Note, Text: text})
 		if l.pooled() {
 			l.shared.hear(text)
 		}
-	}})
+	}}
+	if l.pooled() {
+		opts.Env, opts.Patience = environment(l.run.ID), queueTime
+		for _, warning := range l.shared.pool.enter(ctx) {
+			l.warn(warning)
+		}
+	}
+	started, err := worker.Start(ctx, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func HowToApply(kernel, cell string, order []string, params map[string]string) [
 		return strings.Join(parts, between)
 	}
 	ways := []Way{
-		{"pawl.yaml, by pawl", "sh", "pawl tune " + kernel + " --resume --apply"},
+		{"pawl.yaml, by pawl", "sh", "pawl tune " + kernel + " --last --apply"},
 		{
 			"pawl.yaml, by hand: the first value of a list is the default", "yaml",
 			"params:\n" + join("\n", func(name, value string) string { return "  " + name + ": [" + yamlValue(value) + ", …]" }),

@@ -12,7 +12,7 @@ func TestHowToApply(t *testing.T) {
 	params := map[string]string{"BLOCK_M": "128", "PAD": "true", "T": "ns::half", "SCALE": "0.5"}
 	order := []string{"T", "BLOCK_M", "GONE"}
 	for cell, want := range map[string]string{
-		"cuda": `sh: pawl tune gemm-f16 --resume --apply
+		"cuda": `sh: pawl tune gemm-f16 --last --apply
 yaml: params:
   T: ["ns::half", …]
   BLOCK_M: [128, …]

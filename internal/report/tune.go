@@ -153,7 +153,7 @@ func (s *search) next() string {
 	case s.r.Interrupted:
 		return s.again() + " --resume goes on"
 	case s.suggested() && !slices.Contains(s.r.Command, "--apply"):
-		return "apply it: " + s.again() + " --resume --apply"
+		return "apply it: " + s.again() + " --last --apply"
 	}
 	return ""
 }

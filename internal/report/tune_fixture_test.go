@@ -178,9 +178,8 @@ func (h *hunt) report(t *result.Tuning) *result.Report {
 		f.Overall = math.Exp(logs/float64(len(h.configs))) - 1
 		t.Finalists = append(t.Finalists, f)
 	}
-	t.SuggestionOf = h.kernel
 	if winner := t.Winner(); winner == nil || winner.Overall > -result.WorthwhileGain {
-		t.SuggestionOf, t.NoSuggestion = "", fmt.Sprintf("the best is %.1f%% faster than today's defaults: under 5%% is noise, do not bother", -100*winner.Overall)
+		t.NoSuggestion = fmt.Sprintf("the best is %.1f%% faster than today's defaults: under 5%% is noise, do not bother", -100*winner.Overall)
 	}
 	return r
 }

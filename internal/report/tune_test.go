@@ -56,7 +56,7 @@ func TestTuneSays(t *testing.T) {
 		says []string
 		not  string
 	}{
-		"found":                  {attentionSearch(), []string{"19.9% less time on average over 3 configs than today's defaults; apply it: pawl tune attention --resume --apply", "truncated search", "tied with"}, "noise, do not"},
+		"found":                  {attentionSearch(), []string{"19.9% less time on average over 3 configs than today's defaults; apply it: pawl tune attention --last --apply", "truncated search", "tied with"}, "noise, do not"},
 		"noise":                  {softmaxSearch(), []string{"nothing is suggested: the best is 2.0% faster than today's defaults: under 5% is noise, do not bother", "truncated search"}, "apply it"},
 		"every candidate failed": {searchOfFailures(), []string{"every candidate failed: 44 × compile error, most often: softmax.c:12:9: error: LANES undeclared"}, "apply it"},
 		"defaults failed too":    {one, []string{"every candidate failed: 44 × compile error"}, "measured"},

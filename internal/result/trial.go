@@ -90,6 +90,15 @@ func (t *Tuning) Winner() *Finalist {
 	return nil
 }
 
+// Suggested returns the finalist that is worth applying; nil if there is none, for the reason in
+// NoSuggestion.
+func (t *Tuning) Suggested() *Finalist {
+	if t.NoSuggestion != "" {
+		return nil
+	}
+	return t.Winner()
+}
+
 // Trial returns the trial of a number; nil if there is none.
 func (t *Tuning) Trial(n int) *Trial {
 	for _, trial := range t.Trials {

@@ -73,7 +73,7 @@ func TestTuningRoundTrip(t *testing.T) {
 		Finalists: []*Finalist{{Trial: 1, Params: map[string]string{"A": "1"}, Changes: map[string]*Change{"a": {Median: -0.1}}, Overall: -0.1}},
 		Picks:     []*Pick{{Config: "a", Trial: 1, Gain: 0.05}},
 		Effects:   []Effect{{Param: "A", Share: 0.5, Values: []EffectValue{{Value: "1", Trials: 1, Best: 1e-6, Median: 1e-6}}}},
-		Front:     []int{1}, DeviceBusyS: 3, Workers: 1, SuggestionOf: "k",
+		Front:     []int{1}, DeviceBusyS: 3, Workers: 1,
 	}}
 	raw, err := want.Encode()
 	if err != nil {

@@ -25,8 +25,7 @@ type Tuning struct {
 	DeviceBusyS  float64 `json:"device_busy_s"`           // launches of candidates, with flushes and verification
 	LaunchBusyS  float64 `json:"launch_busy_s,omitempty"` // the same without flushes
 	Workers      int     `json:"workers"`
-	SuggestionOf string  `json:"suggestion_of,omitempty"` // "": there is none, for the reason in NoSuggestion
-	NoSuggestion string  `json:"no_suggestion,omitempty"`
+	NoSuggestion string  `json:"no_suggestion,omitempty"` // why the first finalist is not suggested, or there is none
 }
 
 // Space describes what was searched.

@@ -146,6 +146,13 @@ func (r *Run) Save(report *result.Report) (string, error) {
 	return spare, fmt.Errorf("save the report: %w; it is in %s instead", problem, spare)
 }
 
+// Folder returns the run's folder, which exists then.
+func (r *Run) Folder() (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Dir, r.open()
+}
+
 // Keep saves a file beside the report, whole or not at all.
 func (r *Run) Keep(name string, data []byte) error {
 	r.mu.Lock()

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"pawl/internal/space"
@@ -20,8 +21,11 @@ type book struct {
 
 // trial is a point that was asked for or told of.
 type trial struct {
-	point space.Point
-	told  bool
+	point    space.Point
+	told     bool
+	learned  bool    // the model has it
+	expected bool    // the model expected guess
+	guess    float64 // logarithm of the cost
 	Outcome
 }
 
@@ -37,6 +41,9 @@ func (b *book) isKnown(p space.Point) bool { return b.known[p.Key()] != nil }
 
 // ask notes that a point is tried.
 func (b *book) ask(p space.Point) *trial {
+	if t := b.known[p.Key()]; t != nil {
+		return t
+	}
 	t := &trial{point: p.Clone()}
 	b.known[p.Key()] = t
 	b.trials = append(b.trials, t)
@@ -49,7 +56,7 @@ func (b *book) tell(p space.Point, o Outcome) *trial {
 	if t == nil {
 		t = b.ask(p)
 	}
-	if !o.Failed && !(o.Cost > 0) {
+	if !o.Failed && (!(o.Cost > 0) || math.IsInf(o.Cost, 1)) {
 		o = Outcome{Failed: true} // a cost that nothing can have: no model may see it
 	}
 	t.told, t.Outcome = true, o

@@ -16,6 +16,8 @@ type coordinates struct {
 	widths   []int // of each of them: how many values are told apart
 	levels   [][]uint8
 	measures []measure
+	base     int
+	derived  []derived
 }
 
 // measure is one way in which values of a param can be far from each other.
@@ -74,7 +76,75 @@ func newCoordinates(params []space.Param) *coordinates {
 		}
 		c.add(at, n, bySize, func(a, b int) float64 { return size[a] - size[b] })
 	}
+	c.base = len(c.params)
+	if knob("prod", 0) > 0 {
+		c.derive(params)
+	}
 	return c
+}
+
+// derive adds products of two sizes: threads of a block, elements of a tile.
+func (c *coordinates) derive(params []space.Param) {
+	logs := make([][]float64, len(params))
+	for i, p := range params {
+		if len(p.Values) < 3 {
+			continue
+		}
+		for _, v := range p.Values {
+			f, ok := v.Float()
+			if !ok || f <= 0 {
+				logs[i] = nil
+				break
+			}
+			logs[i] = append(logs[i], math.Log2(f))
+		}
+	}
+	for i := range params {
+		for j := range i {
+			if logs[i] == nil || logs[j] == nil {
+				continue
+			}
+			for _, sign := range []float64{1, -1} {
+				if sign < 0 && knob("prod", 0) < 2 {
+					continue
+				}
+				var sums []float64
+				for _, a := range logs[i] {
+					for _, b := range logs[j] {
+						sums = append(sums, math.Round((a+sign*b)*1e6)/1e6)
+					}
+				}
+				distinct := slices.Clone(sums)
+				slices.Sort(distinct)
+				distinct = slices.Compact(distinct)
+				n := min(len(distinct), maxLevels)
+				size := make([]float64, n)
+				d := derived{i, j, len(params[j].Values), nil}
+				for _, v := range sums {
+					rank, _ := slices.BinarySearch(distinct, v)
+					l := rank * n / len(distinct)
+					size[l] = (v - distinct[0]) / (distinct[len(distinct)-1] - distinct[0])
+					d.levels = append(d.levels, uint8(l))
+				}
+				at := len(c.widths)
+				c.derived, c.widths = append(c.derived, d), append(c.widths, n)
+				c.add(at, n, bySize, func(a, b int) float64 { return size[a] - size[b] })
+				if knob("prodh", 1) > 0 {
+					c.add(at, n, byDifference, func(a, b int) float64 {
+						if a == b {
+							return 0
+						}
+						return 1
+					})
+				}
+			}
+		}
+	}
+}
+
+type derived struct {
+	a, b, width int
+	levels      []uint8
 }
 
 func (c *coordinates) add(param, n int, kind measureKind, distance func(a, b int) float64) {
@@ -148,9 +218,12 @@ func equallySpaced(sizes []float64) bool {
 
 // of returns the levels of a point's values.
 func (c *coordinates) of(p space.Point) []uint8 {
-	x := make([]uint8, len(c.params))
+	x := make([]uint8, len(c.widths))
 	for i, param := range c.params {
 		x[i] = c.levels[i][p[param]]
+	}
+	for i, d := range c.derived {
+		x[c.base+i] = d.levels[int(p[d.a])*d.width+int(p[d.b])]
 	}
 	return x
 }
@@ -159,7 +232,7 @@ func (c *coordinates) of(p space.Point) []uint8 {
 func (c *coordinates) distance(a, b []uint8) float64 {
 	sum := 0.0
 	for _, m := range c.measures {
-		if m.kind != bySize {
+		if m.kind != bySize && m.param < c.base {
 			sum += m.square[int(a[m.param])*c.widths[m.param]+int(b[m.param])]
 		}
 	}

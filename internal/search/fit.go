@@ -11,28 +11,28 @@ type fit struct {
 	g        *process
 	y        []float64
 	n        int
-	squares  [][]float64 // of every measure: squared distances of all pairs i > j, row by row
-	r2       []float64
-	slopes   []float64
+	cells    [][]int32   // per param: of all pairs i > j, row by row, their place in the param's table
+	weights  [][]float64 // per param: ∂density by the logarithm of the table's factors
 	k        [][]float64 // covariance, then its Cholesky factor
+	pairs    []float64   // covariance of all pairs, then ∂density by its logarithm
 	inverse  [][]float64 // transposed inverse of the factor: row i begins at column i
 	gradient []float64
 }
 
 func newFit(g *process, x [][]uint8, y []float64) *fit {
 	n := len(x)
-	pairs := n * (n - 1) / 2
-	f := &fit{g: g, y: y, n: n, r2: make([]float64, pairs), slopes: make([]float64, pairs), gradient: make([]float64, len(g.hyper))}
-	for _, m := range g.c.measures {
-		square, width, at := make([]float64, pairs), g.c.widths[m.param], 0
+	f := &fit{g: g, y: y, n: n, pairs: make([]float64, n*(n-1)/2), gradient: make([]float64, len(g.hyper))}
+	for p, width := range g.c.widths {
+		cells, at := make([]int32, len(f.pairs)), 0
 		for i := range n {
-			row := m.square[int(x[i][m.param])*width:]
+			row := int32(x[i][p]) * int32(width)
 			for j := range i {
-				square[at] = row[x[j][m.param]]
+				cells[at] = row + int32(x[j][p])
 				at++
 			}
 		}
-		f.squares = append(f.squares, square)
+		f.cells = append(f.cells, cells)
+		f.weights = append(f.weights, make([]float64, width*width))
 	}
 	f.k, f.inverse = make([][]float64, n), make([][]float64, n)
 	for i := range n {
@@ -43,20 +43,20 @@ func newFit(g *process, x [][]uint8, y []float64) *fit {
 
 // at returns the log posterior density of hyperparameters, but for a constant, and sets the gradient.
 func (f *fit) at(hyper []float64) float64 {
-	m := len(f.squares)
-	signal, noise := math.Exp(hyper[m]), math.Exp(hyper[m+1])+1e-8
-	clear(f.r2)
-	for i, square := range f.squares {
-		floats.AddScaled(f.r2, math.Exp(hyper[i]), square)
+	g := f.g
+	g.set(hyper)
+	for i := range f.pairs {
+		f.pairs[i] = g.signal
 	}
-	at := 0
-	for i := range f.n {
-		for j := range i {
-			k, slope := matern(f.r2[at])
-			f.k[i][j], f.slopes[at] = signal*k, signal*slope
-			at++
+	for p, cells := range f.cells {
+		table := g.tables[p]
+		for i, c := range cells {
+			f.pairs[i] *= table[c]
 		}
-		f.k[i][i] = signal + noise
+	}
+	for i, at := 0, 0; i < f.n; i++ {
+		at += copy(f.k[i], f.pairs[at:at+i])
+		f.k[i][i] = g.signal + g.noise
 	}
 	density, ok := f.factor()
 	if !ok {
@@ -65,31 +65,63 @@ func (f *fit) at(hyper []float64) float64 {
 	alpha := f.invert()
 	density -= floats.Dot(alpha, f.y) / 2
 
-	// weights become ∂density/∂r2.
-	weights, bySignal, byNoise := f.r2, 0.0, 0.0
-	at = 0
+	bySignal, byNoise, at := 0.0, 0.0, 0
 	for i := range f.n {
 		for j := range i {
-			w := alpha[i]*alpha[j] - floats.Dot(f.inverse[i], f.inverse[j][i-j:])
-			k, _ := matern(f.r2[at])
-			bySignal += w * signal * k
-			weights[at] = w * f.slopes[at]
+			f.pairs[at] *= alpha[i]*alpha[j] - floats.Dot(f.inverse[i], f.inverse[j][i-j:])
+			bySignal += f.pairs[at]
 			at++
 		}
 		w := alpha[i]*alpha[i] - floats.Dot(f.inverse[i], f.inverse[i])
-		bySignal += w * signal / 2
-		byNoise += w * noise / 2
+		bySignal += w * g.signal / 2
+		byNoise += w * (g.noise - 1e-8) / 2
 	}
-	for i, square := range f.squares {
-		f.gradient[i] = math.Exp(hyper[i]) * floats.Dot(weights, square)
+	clear(f.gradient)
+	last := len(hyper) - 2
+	f.gradient[last], f.gradient[last+1] = bySignal, byNoise
+	for p, cells := range f.cells {
+		weights := f.weights[p]
+		clear(weights)
+		for i, c := range cells {
+			weights[c] += f.pairs[i]
+		}
 	}
-	f.gradient[m], f.gradient[m+1] = bySignal, byNoise
-	for i, p := range f.g.prior {
+	f.chain(hyper)
+	for i, p := range g.prior {
 		d := (hyper[i] - p.mean) / p.std
 		density -= d * d / 2
 		f.gradient[i] -= d / p.std
 	}
 	return density
+}
+
+// chain turns derivatives by factors into those by shares and weights of measures.
+func (f *fit) chain(hyper []float64) {
+	g := f.g
+	byR2 := make([][]float64, len(g.tables))
+	for p, table := range g.tables {
+		byR2[p] = make([]float64, len(table))
+	}
+	for m, measure := range g.c.measures {
+		floats.AddScaled(byR2[measure.param], math.Exp(hyper[m]), measure.square)
+	}
+	for p, table := range g.tables {
+		at := len(g.c.measures) + p
+		share := logistic(hyper[at])
+		for i, w := range f.weights[p] {
+			if w == 0 {
+				byR2[p][i] = 0
+				continue
+			}
+			k, slope := matern(byR2[p][i])
+			w /= table[i]
+			f.gradient[at] += w * (k - 1) * share * (1 - share)
+			byR2[p][i] = w * share * slope
+		}
+	}
+	for m, measure := range g.c.measures {
+		f.gradient[m] += math.Exp(hyper[m]) * floats.Dot(byR2[measure.param], measure.square)
+	}
 }
 
 // factor replaces k by its Cholesky factor, and returns minus half the logarithm of its determinant.

@@ -23,3 +23,5 @@ func knob(name string, def float64) float64 {
 	}
 	return def
 }
+
+var temper = knob("temper", 1)

@@ -13,7 +13,7 @@ import (
 type pool struct {
 	g          *process
 	candidates []*candidate
-	members    map[string]bool
+	members    map[string]*candidate
 }
 
 type candidate struct {
@@ -26,14 +26,25 @@ type candidate struct {
 	near     bool // differs from the best point in one param
 }
 
-func newPool(g *process) *pool { return &pool{g: g, members: map[string]bool{}} }
+func newPool(g *process) *pool { return &pool{g: g, members: map[string]*candidate{}} }
 
-// has reports whether a point is a candidate.
-func (p *pool) has(key string) bool { return p.members[key] }
+// add returns the candidate of a point.
+func (p *pool) add(point space.Point) *candidate {
+	key := point.Key()
+	c := p.members[key]
+	if c == nil {
+		c = &candidate{point: point.Clone(), key: key, x: p.g.c.of(point), variance: p.g.signal}
+		p.members[key] = c
+		p.candidates = append(p.candidates, c)
+	}
+	return c
+}
 
-func (p *pool) add(point space.Point, key string, near bool) {
-	p.members[key] = true
-	p.candidates = append(p.candidates, &candidate{point: point, key: key, x: p.g.c.of(point), near: near, variance: p.g.signal})
+// unmark forgets which candidates are near the best point.
+func (p *pool) unmark() {
+	for _, c := range p.candidates {
+		c.near = false
+	}
 }
 
 // remove drops the candidates that are known by now.
@@ -50,29 +61,41 @@ func (p *pool) remove(known func(key string) bool) {
 	p.candidates = kept
 }
 
-// reset must be called when the process has changed otherwise than by new points.
-func (p *pool) reset() {
-	for _, c := range p.candidates {
-		c.v, c.variance = c.v[:0], p.g.signal
-	}
-}
-
 // predict brings the candidates' means and variances up to date.
 func (p *pool) predict() {
+	first := len(p.g.x)
 	for _, c := range p.candidates {
-		for i := len(c.v); i < len(p.g.x); i++ {
-			row := p.g.l[i]
-			v := (p.g.covariance(c.x, p.g.x[i]) - floats.Dot(row[:i], c.v)) / row[i]
+		first = min(first, len(c.v))
+	}
+	factors := make([][]float64, len(p.g.tables)) // of the values of a row with all others
+	for i := first; i < len(p.g.x); i++ {
+		for j, table := range p.g.tables {
+			width := p.g.c.widths[j]
+			at := int(p.g.x[i][j]) * width
+			factors[j] = table[at : at+width]
+		}
+		row := p.g.l[i]
+		for _, c := range p.candidates {
+			if len(c.v) != i {
+				continue
+			}
+			k := p.g.signal
+			for j, level := range c.x {
+				k *= factors[j][level]
+			}
+			v := (k - floats.Dot(row[:i], c.v)) / row[i]
 			c.v = append(c.v, v)
 			c.variance -= v * v
 		}
+	}
+	for _, c := range p.candidates {
 		c.mean = floats.Dot(c.v, p.g.z)
 	}
 }
 
 // improvement is the expected improvement over a value.
 func (c *candidate) improvement(best float64) float64 {
-	s := math.Sqrt(max(c.variance, 1e-12))
+	s := math.Sqrt(max(c.variance, 1e-12)) * temper
 	u := (best - c.mean) / s
 	return s * (u*math.Erfc(-u/math.Sqrt2)/2 + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))
 }

@@ -8,11 +8,15 @@ import (
 
 // process is a Gaussian process: what is known of a function from its values at some points, and how
 // surely. Values are scaled by the caller to mean 0 and variance 1.
+//
+// Its covariance is a product over params of (1 − share) + share·correlation: a param of small share
+// matters little whatever the others are, and effects of single params, which explain most of a
+// kernel's time, are learned from few points.
 type process struct {
 	c      *coordinates
-	hyper  []float64   // logarithms: weight of every measure, variance, noise
+	hyper  []float64   // see hyperparameters
 	prior  []normal    // of hyper
-	tables [][]float64 // per param: weighted squared distances of all pairs of values
+	tables [][]float64 // per param: the factor of all pairs of values
 	signal float64
 	noise  float64
 
@@ -24,17 +28,31 @@ type process struct {
 
 type normal struct{ mean, std float64 }
 
+// Hyperparameters are the logarithm of the weight of every measure, for every param the logit of its
+// share, the logarithm of the variance, and that of the noise.
 func newProcess(c *coordinates) *process {
 	g := &process{c: c}
 	for _, m := range c.measures {
-		mean := knob("wmean", 1.5)
-		if m.kind == byDifference && c.widths[m.param] > 2 {
-			mean = knob("hmean", -1)
+		p := normal{knob("wmean", 1), knob("wstd", 1.5)}
+		if m.kind == byDifference {
+			p.mean = knob("hmean", -1)
+			if c.widths[m.param] == 2 {
+				p.mean = knob("bmean", 1)
+			}
 		}
-		mean -= knob("dimpow", 0) * math.Log(float64(len(c.params)))
-		g.prior = append(g.prior, normal{mean, knob("wstd", 1.5)})
+		if m.kind == bySize {
+			p.mean -= knob("smean", 0)
+		}
+		g.prior = append(g.prior, p)
 	}
-	g.prior = append(g.prior, normal{0, knob("sstd", 1)}, normal{math.Log(knob("noise", 1e-3)), knob("nstd", 1.5)})
+	for i := range c.widths {
+		m := knob("rmean", 0)
+		if i >= c.base {
+			m = knob("rder", -2)
+		}
+		g.prior = append(g.prior, normal{m, knob("rstd", 1.5)})
+	}
+	g.prior = append(g.prior, normal{knob("vmean", 0.5), knob("sstd", 1)}, normal{math.Log(knob("noise", 1e-3)), knob("nstd", 1.5)})
 	for _, p := range g.prior {
 		g.hyper = append(g.hyper, p.mean)
 	}
@@ -45,34 +63,37 @@ func newProcess(c *coordinates) *process {
 // set makes the tables of given hyperparameters.
 func (g *process) set(hyper []float64) {
 	g.hyper = append(g.hyper[:0:0], hyper...)
-	k := len(g.c.measures)
-	g.signal, g.noise = math.Exp(hyper[k]), math.Exp(hyper[k+1])+1e-8
-	g.tables = make([][]float64, len(g.c.params))
+	last := len(hyper) - 2
+	g.signal, g.noise = math.Exp(hyper[last]), math.Exp(hyper[last+1])+1e-8
+	g.tables = make([][]float64, len(g.c.widths))
 	for i, n := range g.c.widths {
 		g.tables[i] = make([]float64, n*n)
 	}
 	for m, measure := range g.c.measures {
 		floats.AddScaled(g.tables[measure.param], math.Exp(hyper[m]), measure.square)
 	}
+	for i, t := range g.tables {
+		share := logistic(hyper[len(g.c.measures)+i])
+		for j, r2 := range t {
+			k, _ := matern(r2)
+			t[j] = 1 - share + share*k
+		}
+	}
 }
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // covariance of two points without noise.
 func (g *process) covariance(a, b []uint8) float64 {
-	r2 := 0.0
+	k := g.signal
 	for i, t := range g.tables {
-		r2 += t[int(a[i])*g.c.widths[i]+int(b[i])]
+		k *= t[int(a[i])*g.c.widths[i]+int(b[i])]
 	}
-	k, _ := matern(r2)
-	return g.signal * k
+	return k
 }
 
 // matern returns the Matérn-5/2 correlation at a squared distance, and its derivative by that.
 func matern(r2 float64) (k, slope float64) {
-	if m32 {
-		r := math.Sqrt(3 * r2)
-		e := math.Exp(-r)
-		return (1 + r) * e, -1.5 * e
-	}
 	r := math.Sqrt(5 * r2)
 	e := math.Exp(-r)
 	return (1 + r + r*r/3) * e, -5.0 / 6 * (1 + r) * e
@@ -115,5 +136,3 @@ func (g *process) fit(x [][]uint8, y []float64, steps int) {
 	_ = value
 	g.set(best)
 }
-
-var m32 = knob("m32", 0) > 0

@@ -60,6 +60,7 @@ func (s *Space) split() {
 
 // explore counts the points of a component and settles how they are kept.
 func (s *Space) explore(c *component) *Error {
+	s.lookInside(c)
 	if t := s.count(c, c.constraints); t != nil {
 		if c.size = t.size(); c.size == 0 {
 			return s.empty(c)

@@ -16,7 +16,9 @@ type constraint struct {
 	source  string // its text
 	scope   []int  // the params that it names, in the order of the file; those of one value are folded into it
 	values  [][]formula.Value
+	expr    *formula.Expr
 	program *formula.Program // takes a value of each param of scope
+	states  []state          // its parts, itself the first; nil: nobody has looked
 	strides []int            // of table, by param of scope
 	table   []uint64         // a bit for every combination of values; nil: there are too many
 	share   float64          // of the combinations that satisfy it; an estimate without a table
@@ -64,7 +66,7 @@ func (s *Space) compile(index int, expr *formula.Expr, fixed map[string]formula.
 		}
 		return nil, e
 	}
-	c.program = program
+	c.expr, c.program = open, program
 	c.tabulate()
 	return c, nil
 }

@@ -12,6 +12,7 @@ const (
 	workTable = 1  // a constraint looked up
 	workEval  = 12 // a constraint evaluated
 	workError = 150
+	workHash  = 20
 )
 
 // limits bound what is spent on a component.
@@ -20,12 +21,15 @@ type limits struct {
 	edges  int // of a tree
 	whole  int // work of counting one that could be walked as a whole: up to about a second
 	large  int // of a larger one
-	huge   int // of one that is larger still: some 20 ms
+	huge   int // of one that is larger still: some 40 ms
 	cost   int // predicted work of a tree without the constraints that would make it too large
 	draws  int // work of the draws that its size is estimated from
+
+	inside  float64 // combinations from which on parts of constraints are looked at
+	crowded float64 // paths at a depth, as a power of two, from which on they are told apart by states
 }
 
-var usualLimits = limits{listed: 1 << 22, edges: 6 << 20, whole: 1 << 28, large: 1 << 25, huge: 4 << 20, cost: 2 << 20, draws: 2 << 20}
+var usualLimits = limits{listed: 1 << 22, edges: 6 << 20, whole: 1 << 28, large: 1 << 25, huge: 8 << 20, cost: 2 << 20, draws: 2 << 20, inside: 1 << 16, crowded: 12}
 
 // work returns how much may be spent on counting a component.
 func (most limits) work(c *component) int {
@@ -40,13 +44,13 @@ func (most limits) work(c *component) int {
 
 // layout predicts what growing a tree costs, by the order of its params.
 type layout struct {
-	params []int // the order
-	sizes  map[int]float64
-	of     []*constraint
-	sure   bool // what it can cost at most; else what it probably costs
+	sizes []float64 // by param, as powers of two
+	of    []*constraint
+	most  limits
+	sure  bool // what it can cost at most; else what it probably costs
 
-	depth, until map[int]int
-	steps        []float64
+	depth, until, wanted []int // by param
+	steps                []float64
 }
 
 // cost returns the work of growing the tree in the order. Branches are shared that do not differ in a
@@ -54,14 +58,14 @@ type layout struct {
 // these params.
 func (l *layout) cost(order []int) float64 {
 	for i, param := range order {
-		l.depth[param], l.until[param] = i, i
+		l.depth[param], l.until[param], l.wanted[param] = i, i, i
 	}
 	n := len(order)
 	if l.steps == nil {
-		l.steps = make([]float64, 3*(n+1))
+		l.steps = make([]float64, 4*(n+1))
 	}
 	clear(l.steps)
-	shared, share, price := l.steps[:n+1], l.steps[n+1:2*(n+1)], l.steps[2*(n+1):]
+	shared, share, price, states := l.steps[:n+1], l.steps[n+1:2*(n+1)], l.steps[2*(n+1):3*(n+1)], l.steps[3*(n+1):]
 	for _, c := range l.of {
 		last := 0
 		for _, param := range c.scope {
@@ -69,6 +73,22 @@ func (l *layout) cost(order []int) float64 {
 		}
 		for _, param := range c.scope {
 			l.until[param] = max(l.until[param], last)
+			if len(c.states) == 0 {
+				l.wanted[param] = l.until[param]
+			}
+		}
+		for i := range c.states {
+			st := &c.states[i]
+			if st.of < 0 {
+				continue
+			}
+			end := c.states[st.of].bound(l.depth)
+			if st.program == nil {
+				l.wanted[st.params[0]] = max(l.wanted[st.params[0]], end)
+			} else if first := st.bound(l.depth); first < end {
+				states[first+1] += st.spread
+				states[min(end+1, n)] -= st.spread
+			}
 		}
 		if price[last] += workEval; c.table != nil {
 			price[last] += workTable - workEval
@@ -82,11 +102,20 @@ func (l *layout) cost(order []int) float64 {
 			shared[i+1] += l.sizes[param]
 			shared[min(until+1, n)] -= l.sizes[param]
 		}
+		if wanted := l.wanted[param]; wanted > i {
+			states[i+1] += l.sizes[param]
+			states[min(wanted+1, n)] -= l.sizes[param]
+		}
 	}
-	total, branches, live := 0.0, 0.0, 0.0
+	total, branches, live, few := 0.0, 0.0, 0.0, 0.0
 	for i, param := range order {
 		live += shared[i]
-		branches = min(branches, live) + l.sizes[param]
+		few += states[i]
+		if branches = min(branches, live); !l.sure && l.most.shareByState(few, live) {
+			total += math.Exp2(branches) * workHash
+			branches = min(branches, few)
+		}
+		branches += l.sizes[param]
 		total += math.Exp2(branches) * (workValue + price[i])
 		branches += share[i]
 	}
@@ -96,7 +125,8 @@ func (l *layout) cost(order []int) float64 {
 // plan returns a good order of a component's params for the constraints, and its predicted cost: few
 // branches, which means that constraints come to an end early. Effort bounds what planning costs.
 func (s *Space) plan(c *component, constraints []*constraint, sure bool, effort int) ([]int, float64) {
-	l := &layout{of: constraints, sure: sure, sizes: map[int]float64{}, depth: map[int]int{}, until: map[int]int{}}
+	n := len(s.params)
+	l := &layout{most: s.limits, of: constraints, sure: sure, sizes: make([]float64, n), depth: make([]int, n), until: make([]int, n), wanted: make([]int, n)}
 	for _, param := range c.params {
 		l.sizes[param] = math.Log2(float64(len(s.params[param].Values)))
 	}
@@ -109,6 +139,9 @@ func (s *Space) plan(c *component, constraints []*constraint, sure bool, effort 
 	each := len(best)
 	for _, k := range constraints {
 		each += 2 * len(k.scope)
+		for i := range k.states {
+			each += 1 + len(k.states[i].params)
+		}
 	}
 	try := make([]int, 0, len(best))
 	for improved := true; improved; {

@@ -5,8 +5,8 @@
 // those are looked into. What is known of a component depends on its size:
 //
 //   - Up to 2^22 points are listed: 8 bytes each, in the order of the file. Numbers are exact.
-//   - Of more points, the tree of values is kept, its equal branches shared. Numbers are exact, and
-//     draws uniform.
+//   - Of more points, the tree of values is kept. Branches that differ in nothing that a constraint further
+//     down needs are one: the values of params, or of parts of constraints. Numbers are exact, and draws uniform.
 //   - Where the tree is too large too, it is made without the constraints that make it so. A draw
 //     from it is then kept or thrown away by these constraints: still uniform, but Size is an estimate.
 //     Where fewer than one draw in some hundred would be kept, draws are nearly uniform: see Sample.

@@ -1,12 +1,10 @@
 package space
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -18,7 +16,8 @@ import (
 // ways are the limits that make a space of few points be kept like one of many.
 var ways = map[string]limits{
 	"listed":    usualLimits,
-	"tree":      {edges: math.MaxInt, whole: math.MaxInt},
+	"tree":      {edges: math.MaxInt, whole: math.MaxInt, crowded: 99},
+	"states":    {edges: math.MaxInt, whole: math.MaxInt, listed: 1 << 20},
 	"estimated": {cost: 1 << 10, draws: 1 << 20},
 	"filtered":  {draws: 1 << 20}, // the tree knows no constraint
 }
@@ -181,44 +180,6 @@ func compare(t *rapid.T, s *Space, params []Param, want []Point) {
 	}
 }
 
-// TestSampleIsUniform tests draws by chi-square: at a fixed seed, what holds once holds always.
-func TestSampleIsUniform(t *testing.T) {
-	tests := map[string]struct {
-		params      []Param
-		constraints []string
-	}{
-		"joined":      {[]Param{upTo("A", 6), upTo("B", 6), upTo("C", 6)}, []string{"A % B == 0", "B + C <= A + 2"}},
-		"independent": {[]Param{upTo("A", 5), upTo("B", 5), upTo("C", 3), ints("D", 7)}, []string{"A <= B"}},
-		"skewed":      {[]Param{upTo("A", 8), upTo("B", 8), upTo("C", 8)}, []string{"A == 1 or B == 1", "A * B * C < 30"}},
-		"many values": {[]Param{upTo("A", 3), upTo("B", 90)}, []string{"B % (A * A * 3) == 0"}},
-	}
-	for name, test := range tests {
-		for way, most := range ways {
-			t.Run(name+"/"+way, func(t *testing.T) {
-				s := mustNew(t, most, test.params, test.constraints...)
-				if len(s.components) > 0 && s.components[0].late != nil && s.components[0].ceiling != 1 {
-					t.Fatal("too few draws are kept to be uniform")
-				}
-				n := len(bruteForce(t, test.params, test.constraints))
-				counts := map[string]int{}
-				const draws = 200
-				r := rand.New(rand.NewPCG(5, 6))
-				for range n * draws {
-					counts[fmt.Sprint(s.Sample(r))]++
-				}
-				chi := float64(n-len(counts)) * draws // what never came
-				for _, count := range counts {
-					chi += (float64(count) - draws) * (float64(count) - draws) / draws
-				}
-				// 4 standard deviations of a chi-square distribution with n-1 degrees of freedom
-				if limit := float64(n-1) + 4*math.Sqrt(2*float64(n-1)); chi > limit {
-					t.Errorf("chi-square %.1f of %d points, want at most %.1f", chi, n, limit)
-				}
-			})
-		}
-	}
-}
-
 func TestHuge(t *testing.T) {
 	exactly := map[string]float64{
 		"free":  1e12,
@@ -252,37 +213,6 @@ func only(params []Param, p Point) []Param {
 		one = append(one, Param{param.Name, param.Values[p[i] : p[i]+1]})
 	}
 	return one
-}
-
-// TestEstimate compares the size of a space that is not counted with what the sum of dice has.
-func TestEstimate(t *testing.T) {
-	params := make([]Param, 12)
-	ways := []float64{1} // of each sum
-	var sum []string
-	for i := range params {
-		params[i] = upTo(fmt.Sprintf("P%d", i), 10)
-		sum = append(sum, params[i].Name)
-		next := make([]float64, len(ways)+10)
-		for total, n := range ways {
-			for v := 1; v <= 10; v++ {
-				next[total+v] += n
-			}
-		}
-		ways = next
-	}
-	want := 0.0
-	for total, n := range ways {
-		if total <= 60 {
-			want += n
-		}
-	}
-	s := mustNew(t, usualLimits, params, strings.Join(sum, " + ")+" <= 60")
-	if s.Exact() {
-		t.Skip("the space is counted")
-	}
-	if ratio := s.Size() / want; math.Abs(ratio-1) > 0.1 {
-		t.Errorf("estimated %.4g, want %.4g", s.Size(), want)
-	}
 }
 
 // Eight points of 8^40: more bits than a word has, and more combinations than can be counted.
@@ -362,76 +292,6 @@ func TestForeignPoints(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
-	ab := []Param{ints("A", 0, 1, 2, 3), ints("B", 0, 1, 2, 3)}
-	large := []Param{upTo("A", 3000), upTo("B", 3000)}
-	tests := []struct {
-		name        string
-		params      []Param
-		constraints []string
-		want        Error
-	}{
-		{
-			"unknown name", ab,
-			[]string{"A < 2", "A < CC"},
-			Error{"", 1, `constraint "A < CC" names CC, which is no param`, "the params are A, B"},
-		},
-		{"no params", nil, []string{"A < 2"}, Error{"", 0, `constraint "A < 2" names A, which is no param`, "there are no params"}},
-		{
-			"no values",
-			[]Param{ints("A")},
-			nil,
-			Error{"A", -1, "param A has no values", "list at least one; the first is the default"},
-		},
-		{"twice", []Param{ab[0], ab[0]}, nil, Error{"A", -1, "param A is given twice", "rename one of them"}},
-		{"value twice", []Param{ints("A", 1, 2, 1)}, nil, Error{"A", -1, "param A lists 1 twice", "list each value once"}},
-		{
-			"too many values",
-			[]Param{upTo("A", 65536)},
-			nil,
-			Error{"A", -1, "param A has 65536 values; at most 65535 are allowed", "list fewer, or make two params of it"},
-		},
-		{"false", ab, []string{"A < 2", "1 > 2"}, Error{"", 1, `constraint "1 > 2" is false at every point`, "loosen it, or list further values"}},
-		{"never", ab, []string{"A < 2", "A + B > 6"}, Error{"", 1, `constraint "A + B > 6" is false at every point`, "loosen it, or list further values"}},
-		{"never of many", large, []string{"A < 2", "A + B > 6000"}, Error{"", 1, `constraint "A + B > 6000" is false at every point`, "loosen it, or list further values"}},
-		{"no boolean", ab, []string{"A + B"}, Error{"", 0, `constraint "A + B" must be true or false, not the integer 0`, "compare it with something"}},
-		{"constant", ab, []string{"'a'"}, Error{"", 0, `constraint "'a'" must be true or false, not the string a`, "compare it with something"}},
-		{
-			"division", ab,
-			[]string{"A % (B - B) == 0"},
-			Error{"", 0, `constraint "A % (B - B) == 0" cannot be evaluated at any point: division by zero in 0 % 0`, "change it, or the values of its params"},
-		},
-		{
-			"together", ab,
-			[]string{"A < 2", "B < 2", "A + B > 2", "A < 3"},
-			Error{"", 2, `no point satisfies the constraints: "A + B > 2" removes the last 4 points that those before it leave`, "loosen it, or list further values"},
-		},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s, err := New(test.params, parse(t, test.constraints...))
-			var got *Error
-			if !errors.As(err, &got) {
-				t.Fatalf("got %v, %v, want an *Error", s, err)
-			}
-			if *got != test.want {
-				t.Errorf("got  %+v\nwant %+v", *got, test.want)
-			}
-		})
-	}
-}
-
-// A component that cannot be walked, and in which no draw succeeds.
-func TestNotFound(t *testing.T) {
-	params, _ := huge(t)
-	parsed := parse(t, "P0 * P1 * P2 * P3 * P4 * P5 * P6 * P7 * P8 * P9 * P10 * P11 == 11", "P0 < 100")
-	_, err := New(params, parsed)
-	var got *Error
-	if !errors.As(err, &got) || got.Constraint != 0 || !strings.Contains(got.Message, "found no point that satisfies the constraints, in ") || got.Hint == "" {
-		t.Errorf("got %v", err)
-	}
-}
-
 // A constraint that cannot be evaluated at some points is not satisfied there.
 func TestDivisionByZeroSomewhere(t *testing.T) {
 	params := []Param{ints("A", 0, 1, 2, 4), ints("B", 4, 2)}
@@ -469,7 +329,7 @@ func TestConcurrentUse(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	for name, most := range ways {
-		params, conditions := readDefinition(t, "gemm_milo")
+		params, conditions := readDefinition(t, "hotspot_milo")
 		s := mustNew(t, most, params, conditions...)
 		r := rand.New(rand.NewPCG(1, 2))
 		p := s.Sample(r)

@@ -69,6 +69,8 @@ type grower struct {
 	sizes   []int
 	due     [][]*constraint // by depth: those whose last param is bound there
 	shared  []sharing       // by depth
+	states  []*byState      // by depth, where that shares more; nil elsewhere
+	changed [][]*tracked    // by depth: states that are known from there on
 	pending [][]pending     // by depth: edges of the node that is being made
 	point   Point
 	scratch scratch
@@ -93,8 +95,12 @@ type sharing struct {
 
 // count returns the tree of the points that satisfy the constraints, or nil where that is too much work.
 func (s *Space) count(c *component, constraints []*constraint) *tree {
-	order, _ := s.plan(c, constraints, false, planEffort)
-	return s.grow(order, constraints, s.limits.work(c), s.limits.edges)
+	order, cost := s.plan(c, constraints, false, planEffort)
+	work := s.limits.work(c)
+	if cost > 4*float64(work) {
+		return nil // the prediction is not that wrong
+	}
+	return s.grow(order, constraints, work, s.limits.edges)
 }
 
 // grow returns the tree with its params in the order, or nil where that takes more work or edges.
@@ -102,6 +108,7 @@ func (s *Space) grow(order []int, constraints []*constraint, work, edges int) *t
 	t := &tree{order: order, first: []int32{0, 0}}
 	g := &grower{tree: t, point: make(Point, len(s.params)), work: work, most: edges}
 	g.due = dueBy(order, constraints)
+	g.states, g.changed = s.byStates(order, constraints)
 	for depth, param := range order {
 		size := len(s.params[param].Values)
 		g.sizes = append(g.sizes, size)
@@ -175,6 +182,16 @@ func (g *grower) grow(depth int) int32 {
 	if depth == len(g.order) {
 		return 0
 	}
+	if by := g.states[depth]; by != nil {
+		g.scratch.work += workHash
+		key := by.key(g.point)
+		node, ok := by.nodes[key]
+		if !ok {
+			node = g.node(depth)
+			by.nodes[key] = node
+		}
+		return node
+	}
 	sh := &g.shared[depth]
 	if sh.strides == nil {
 		return g.node(depth)
@@ -186,7 +203,7 @@ func (g *grower) grow(depth int) int32 {
 		}
 		return sh.dense[key]
 	}
-	g.scratch.work += 10 * workValue // hashing
+	g.scratch.work += workHash
 	node, ok := sh.sparse[key]
 	if !ok {
 		node = g.node(depth)
@@ -211,6 +228,9 @@ values:
 		}
 		if g.exhausted() {
 			return dead
+		}
+		for _, st := range g.changed[depth] {
+			st.update(g.point, &g.scratch)
 		}
 		if child := g.grow(depth + 1); child != dead {
 			sum += g.points(child)

@@ -40,6 +40,7 @@ type walk struct {
 	steps   []step
 	rows    map[*component]*[2]int // of lists: those that have the values so far
 	scratch scratch
+	block   []uint16 // for points to come: one allocation for several
 }
 
 // step binds one param.
@@ -55,7 +56,7 @@ type step struct {
 // from visits all completions of the values that the steps before depth have bound; false means stop.
 func (w *walk) from(depth int) bool {
 	if depth == len(w.steps) {
-		return w.yield(slices.Clone(w.point))
+		return w.yield(w.copied())
 	}
 	at := &w.steps[depth]
 	if at.list == nil {
@@ -79,4 +80,16 @@ func (w *walk) from(depth int) bool {
 	}
 	at.rows[0], at.rows[1] = first, hi
 	return true
+}
+
+func (w *walk) copied() Point {
+	const several = 32
+	n := len(w.point)
+	if len(w.block) < n {
+		w.block = make([]uint16, several*n)
+	}
+	p := w.block[:n:n]
+	w.block = w.block[n:]
+	copy(p, w.point)
+	return p
 }

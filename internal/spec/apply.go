@@ -54,6 +54,51 @@ func Apply(source []byte, file, kernel string, params map[string]string) ([]byte
 	return []byte(edited), nil
 }
 
+// ChangedDefaults compares two texts of a pawl.yaml of which the second should differ in the defaults of params
+// alone, as Apply makes it. It returns them, kernel by kernel: "gemm: BLOCK_M 128, was 64". The error says what else
+// differs, or why the second is no valid file.
+func ChangedDefaults(file string, before, after []byte) ([]string, error) {
+	for _, text := range [][]byte{before, after} {
+		if _, err := Parse(file, text); err != nil {
+			return nil, err
+		}
+	}
+	old, err := readEditable(file, strings.TrimPrefix(string(before), string(byteOrderMark)))
+	if err != nil {
+		return nil, err
+	}
+	now, err := readEditable(file, strings.TrimPrefix(string(after), string(byteOrderMark)))
+	if err != nil {
+		return nil, err
+	}
+	had, have := old.orders(), now.orders()
+	if what := differ(old, now, have); what != "" {
+		return nil, fmt.Errorf("%s: expected changes of defaults only, and %s differs", file, what)
+	}
+	var changes []string
+	for _, kernel := range now.kernelNames(now.root.find("kernels").fields[0].key.text) {
+		if len(had[kernel]) != len(have[kernel]) {
+			return nil, fmt.Errorf("%s: expected changes of defaults only, and the params of %s differ", file, kernel)
+		}
+		for i, p := range have[kernel] {
+			former := had[kernel][i]
+			if former.name != p.name || !sameValues(former.values, p.values) {
+				return nil, fmt.Errorf("%s: expected changes of defaults only, and the values of %s in kernel %s differ", file, p.name, kernel)
+			}
+			if !sameNode(former.values[0], p.values[0]) {
+				changes = append(changes, fmt.Sprintf("%s: %s %s, was %s", kernel, p.name, p.values[0].text, former.values[0].text))
+			}
+		}
+	}
+	return changes, nil
+}
+
+// sameValues reports whether two lists have the same values, in any order.
+func sameValues(a, b []*node) bool {
+	_, ok := permutation(a, b)
+	return ok
+}
+
 // applyTo edits the text until it means what is wanted, one list at a time.
 func applyTo(file, text string, k *Kernel, chosen Variant) (string, error) {
 	before, err := readEditable(file, text)
@@ -168,7 +213,7 @@ func (e *editable) refuse(kernel, param, why string) error {
 // differ compares two files, the second with its params in the orders that are wanted, and names what is not
 // as it should be.
 func differ(before, after *editable, want map[string]paramOrders) string {
-	if before.todos != after.todos || before.comments != after.comments {
+	if !slices.Equal(before.comments, after.comments) {
 		return "comments"
 	}
 	if len(before.root.fields) != len(after.root.fields) {

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -20,8 +21,7 @@ type editable struct {
 	root     *node
 	tree     []*ast.MappingValueNode // of the top level
 	lines    []textLine
-	todos    int
-	comments int
+	comments []string // sorted
 }
 
 // textLine is a line of a text, by offsets.
@@ -30,11 +30,11 @@ type textLine struct{ start, end, next int } // end: without what ends it; next:
 // readEditable reads a text that Parse takes.
 func readEditable(file, text string) (e *editable, err error) {
 	var problems diag.List
-	root, todos := readYAML(file, []byte(text), &problems)
+	root, _ := readYAML(file, []byte(text), &problems)
 	if err := problems.Err([]byte(text)); err != nil || root == nil {
 		return nil, err
 	}
-	e = &editable{file: file, text: text, root: root, todos: len(todos)}
+	e = &editable{file: file, text: text, root: root}
 	for start := 0; start < len(text); {
 		line := textLine{start: start, next: len(text)}
 		if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
@@ -47,9 +47,10 @@ func readEditable(file, text string) (e *editable, err error) {
 	tokens := lexer.Tokenize(strings.ReplaceAll(text, "\r\n", "\n"))
 	for _, tk := range tokens {
 		if tk.Type == token.CommentType {
-			e.comments++
+			e.comments = append(e.comments, strings.TrimSpace(tk.Value))
 		}
 	}
+	slices.Sort(e.comments)
 	tree, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, err

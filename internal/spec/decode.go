@@ -71,10 +71,9 @@ func (f found) lacks(name string) bool {
 var plannedKeys = map[string]string{
 	"pawl.yaml session": "",
 
-	"ci comment":   "; pawl ci post writes comments",
-	"gate claim":   "; pawl check judges by regression and improvement, pawl compare by --gate and --improvement",
-	"gate delta":   "; pawl check judges by regression and improvement, pawl compare by --gate and --improvement",
-	"pool cleanup": "; a worker ends its cells and itself when nobody talks to it any more",
+	"ci comment": "; pawl ci post writes comments",
+	"gate claim": "; pawl check judges by regression and improvement, pawl compare by --gate and --improvement",
+	"gate delta": "; pawl check judges by regression and improvement, pawl compare by --gate and --improvement",
 }
 
 // readKeys reads a mapping by its table of keys. What names the mapping in

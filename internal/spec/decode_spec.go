@@ -170,6 +170,7 @@ func (d *decoder) matrix(s *specDraft, n *node) {
 var poolKeys = []key[Pool]{
 	{"launch", func(d *decoder, p *Pool, n *node) { p.Launch = d.command(n, "launch") }},
 	{"workers", func(d *decoder, p *Pool, n *node) { p.Workers = int(d.integer(n, "workers", 1, 4096)) }},
+	{"cleanup", func(d *decoder, p *Pool, n *node) { p.Cleanup = d.command(n, "cleanup") }},
 }
 
 func (d *decoder) pools(s *specDraft, n *node) {

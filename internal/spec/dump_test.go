@@ -23,7 +23,7 @@ func dump(s *Spec) string {
 		fmt.Fprintf(&b, "ci %+v\n", s.CI)
 	}
 	for _, p := range s.Pools {
-		fmt.Fprintf(&b, "pool %s %d %q\n", p.Name, p.Workers, p.Launch)
+		fmt.Fprintf(&b, "pool %s %d %q cleanup %q\n", p.Name, p.Workers, p.Launch, p.Cleanup)
 	}
 	for _, k := range s.Kernels {
 		fmt.Fprintf(&b, "\nkernel %s at %s: %s %s flags %q\n", k.Name, k.Pos, k.Cell, k.Source, k.Flags)

@@ -29,8 +29,8 @@ func (k *Kernel) Variants() iter.Seq[Variant] {
 	}
 }
 
-// Space returns the space of the kernel's variants. That there is none is an error: checks see to the
-// default alone, which a kernel made by hand need not have.
+// Space returns the space of the kernel's variants. Its error has the place in the file; a spec that was
+// loaded has none, since every default satisfies the constraints.
 func (k *Kernel) Space() (*space.Space, error) {
 	params := make([]space.Param, len(k.Params))
 	for i, p := range k.Params {

@@ -252,6 +252,7 @@ type Pool struct {
 	Pos     diag.Pos
 	Launch  []string // command words; the worker speaks on its stdin and stdout
 	Workers int      // at least 1
+	Cleanup []string // command words; nil: there is none
 }
 
 // Finding is a bottleneck that the file describes, beside those that pawl knows. Its formulas are over

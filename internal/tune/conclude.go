@@ -46,6 +46,8 @@ func (t *tune) conclude() {
 		t.tuning.NoSuggestion = "no finalist could play to the end: " + t.tuning.Finalists[0].Fault.Message
 	case winner.Overall > -result.WorthwhileGain:
 		t.tuning.NoSuggestion = fmt.Sprintf("the best is %s faster than today's defaults: under %s is noise, do not bother", unit.PercentPlain(max(0, -winner.Overall)), unit.PercentPlain(result.WorthwhileGain))
+	case !t.sure:
+		t.tuning.NoSuggestion = fmt.Sprintf("the best seems %s faster than today's defaults, but its interval includes 0: a longer --budget has time for more duets", unit.PercentPlain(-winner.Overall))
 	default:
 		for _, row := range t.report.Rows {
 			if row.Verdict == result.Regression {

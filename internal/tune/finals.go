@@ -47,12 +47,15 @@ type match struct {
 	verified *result.Verification
 }
 
-// contenders returns the trials that may be better than today's defaults, the best first.
+// contenders returns the trials that may be better than today's defaults, the best first. Of settings
+// that compile to the same it has the one that changes fewest params.
 func (t *tune) contenders() []*result.Trial {
 	var ok []*result.Trial
 	seen := map[string]bool{t.defaults.jobs[0].Identity(): true}
-	for _, trial := range t.tuning.Trials {
-		if trial.Status == result.TrialOK && trial.Cost > 0 && (!t.defaultsWork || trial.Cost < 1) && len(trial.On) == len(t.configs) && !seen[trial.Identity] {
+	trials := slices.Clone(t.tuning.Trials)
+	slices.SortStableFunc(trials, func(a, b *result.Trial) int { return t.changes(a) - t.changes(b) })
+	for _, trial := range trials {
+		if (trial.Status == result.TrialOK || trial.Status == result.TrialSame && !trial.Cut) && trial.Cost > 0 && (!t.defaultsWork || trial.Cost < 1) && len(trial.On) == len(t.configs) && !seen[trial.Identity] {
 			seen[trial.Identity] = true
 			ok = append(ok, trial)
 		}
@@ -66,10 +69,21 @@ func (t *tune) contenders() []*result.Trial {
 	return ok
 }
 
+// changes counts the params that a trial sets otherwise than today.
+func (t *tune) changes(trial *result.Trial) int {
+	n := 0
+	for _, p := range t.tuning.Space.Params {
+		if trial.Params[p.Name] != p.Default {
+			n++
+		}
+	}
+	return n
+}
+
 // hasFinalists reports whether there is something to play for, and time.
 func (t *tune) hasFinalists(ctx context.Context) bool {
 	t.conclusion()
-	return ctx.Err() == nil && t.defaultsWork && t.Objective != Energy && len(t.contenders()) > 0
+	return ctx.Err() == nil && t.defaultsWork && len(t.contenders()) > 0
 }
 
 // playFinals plays the best trials against today's defaults, until the budget ends.
@@ -90,16 +104,17 @@ func (t *tune) playFinals(ctx context.Context) {
 		}
 		all = append(all, f)
 	}
-	opts := t.Duet
-	matches := max(1, len(all)*len(t.configs))
-	opts.Budget = max(200*time.Millisecond, min(10*time.Second, left/time.Duration(3*matches)))
-	t.playAll(ctx, all, opts)
+	if t.Objective == Energy {
+		t.playEnergy(ctx, all)
+	} else {
+		opts := t.Duet
+		opts.Budget = max(200*time.Millisecond, min(10*time.Second, left/time.Duration(3*max(1, len(all)*len(t.configs)))))
+		t.playAll(ctx, all, opts)
+	}
 	for _, f := range all {
 		f.sum(t)
-		t.tuning.Finalists = append(t.tuning.Finalists, f.out)
 	}
 	slices.SortStableFunc(all, func(a, b *finalist) int { return cmp.Compare(a.out.Overall, b.out.Overall) })
-	t.tuning.Finalists = nil
 	var winner *finalist
 	for _, f := range all {
 		t.tuning.Finalists = append(t.tuning.Finalists, f.out)
@@ -113,6 +128,7 @@ func (t *tune) playFinals(ctx context.Context) {
 	}
 	if winner != nil {
 		t.rows(winner)
+		t.sure = winner.high < 0
 	}
 }
 
@@ -205,7 +221,9 @@ func (t *tune) settleMatch(ctx context.Context, m *match, opts measure.DuetOptio
 // caseOf returns what the verdict of a match depends on.
 func (t *tune) caseOf(m *match) judge.Case {
 	c := judge.Case{Gate: t.run.Spec.Gate, Fault: m.fault}
-	if timings := m.Timings(); m.change != nil && len(timings) > 1 {
+	if m.Match == nil { // of energy, where a half microsecond is no bound
+		c.Base = &judge.Opponent{Change: m.change, Median: math.MaxFloat32, Missing: m.change == nil}
+	} else if timings := m.Timings(); m.change != nil && len(timings) > 1 {
 		c.Base = &judge.Opponent{Change: m.change, Median: timings[1].Median()}
 	}
 	return c
@@ -282,8 +300,15 @@ func (t *tune) verifyAgain(ctx context.Context, f *finalist) *result.Fault {
 // rows gives the report the winner on every config, with today's defaults as its other side.
 func (t *tune) rows(f *finalist) {
 	for _, m := range f.matches {
-		job, timings := m.jobs[0], m.Timings()
+		job := m.jobs[0]
 		row := job.Row()
+		if m.Match == nil {
+			row.Verification, row.Verdict, row.Reasons = m.verified, m.verdict, m.reasons
+			row.Sides = []*result.Side{{Role: result.Defaults, Row: m.jobs[1].Row(), Change: m.change}}
+			t.report.Rows = append(t.report.Rows, row)
+			continue
+		}
+		timings := m.Timings()
 		row.Timing, row.Verification, row.Play = job.Timed(timings[0]), m.verified, m.Record(m.roles, t.Duet.Floor)
 		row.Verdict, row.Reasons = m.verdict, m.reasons
 		row.Warnings = append(row.Warnings, t.lab.Doubts(job, row.Timing, t.run.Spec.Gate.CV)...)

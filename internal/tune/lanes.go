@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"errors"
+	"time"
 
 	"pawl/internal/lab"
 	"pawl/internal/result"
@@ -75,7 +76,27 @@ func (t *tune) tryDefaults(ctx context.Context, s *station) error {
 	t.mu.Lock()
 	t.defaultsWork = trial.Status == result.TrialOK
 	t.mu.Unlock()
+	if t.defaultsWork {
+		t.shortenTimeout()
+	}
 	return nil
+}
+
+// What a launch of a trial may take: many times what today's defaults take, so that one that hangs
+// does not cost as much as a hundred others.
+const (
+	timeoutTimes = 200
+	timeoutLeast = 2 * time.Second
+)
+
+// shortenTimeout ends trials that hang earlier than the user's bound, before the devices start to work.
+func (t *tune) shortenTimeout() {
+	longest := 0.0
+	for _, seconds := range t.scale {
+		longest = max(longest, seconds)
+	}
+	t.lab.Timeout = min(t.lab.Timeout, max(timeoutLeast, time.Duration(timeoutTimes*longest*float64(time.Second))))
+	t.Measure.Timeout = t.lab.Timeout
 }
 
 // begun counts a point that the strategy did not ask for.

@@ -51,6 +51,7 @@ type tune struct {
 	pace      pace
 
 	defaultsWork bool      // the scale is that of today's defaults
+	sure         bool      // the winner's interval says that it is faster than them
 	until        time.Time // when the search ends, and the finals begin
 }
 

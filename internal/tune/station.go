@@ -183,18 +183,15 @@ func (s *station) measure(ctx context.Context, job *lab.Job, lease *lab.Lease, o
 	return timings[0], errs[0]
 }
 
-// energy measures the energy of a launch, back to back: a counter of energy moves every 20 to 100 ms.
+// energy measures the energy of a launch.
 func (s *station) energy(ctx context.Context, job *lab.Job, lease *lab.Lease) (float64, error) {
 	opts := s.Measure
-	opts.Sustain, opts.Warm = true, true
-	timing, err := s.measure(ctx, job, lease, opts)
+	opts.Warm = true
+	joules, err := measure.SideJoules(ctx, []measure.Side{{Cell: lease.Cell, Instance: job.Instance, Symbols: job.Artifact.Symbols}}, opts, 1)
 	if err != nil {
 		return 0, err
 	}
-	if timing.EnergyJ == nil || *timing.EnergyJ <= 0 {
-		return 0, result.Faultf(result.CauseUnsupported, "the device does not say how much energy a launch takes")
-	}
-	return *timing.EnergyJ, nil
+	return max(joules[0][0], 1e-15), nil
 }
 
 // busy adds to the time that devices work for candidates.
@@ -247,10 +244,13 @@ func (s *station) shut(ctx context.Context) {
 	}
 }
 
+// loadMost is how long loading a candidate may take: a first context on a GPU takes longer than launches.
+const loadMost = 30 * time.Second
+
 // open loads a candidate: device code into the cell that the one before it had, since it cannot
 // reach the process that launches it; everything else into a fresh one.
 func (s *station) open(ctx context.Context, c *candidate) (*lab.Lease, error) {
-	purpose := lab.Purpose{Memory: s.lane.MemoryFor(c.jobs)}
+	purpose := lab.Purpose{Memory: s.lane.MemoryFor(c.jobs), Deadline: loadMost}
 	shared := c.variant.Kernel.DeviceCode()
 	if !shared && c.variant.Kernel.Cell == spec.CellPython {
 		leases, errs := s.lane.LeaseAll(ctx, c.jobs[:1])

@@ -22,8 +22,10 @@ import (
 
 // Options say how a worker is started and watched.
 type Options struct {
-	Command []string          // empty: this binary's own worker, on this machine
-	OnNote  func(text string) // receives the worker's notes, such as waiting for the device; may be nil
+	Command  []string          // empty: this binary's own worker, on this machine
+	Env      []string          // added to the command's environment
+	Patience time.Duration     // for its hello; 0: helloWait
+	OnNote   func(text string) // receives the worker's notes, such as waiting for the device; may be nil
 }
 
 // pingEvery keeps the worker's lease alive. The worker itself ends a cell that does not answer in
@@ -32,11 +34,14 @@ const (
 	pingEvery = 5 * time.Second
 	graceful  = 10 * time.Second              // for the answer to a request that was cancelled
 	hungAfter = patienceMost + 20*time.Second // beyond a request's own deadline
+	leaveTime = 5 * time.Second               // for a launcher to end after its worker: srun then gives its job back
+	termTime  = 3 * time.Second               // to end after SIGTERM: srun then cancels its job
 )
 
 // Client is the parent's end of one worker.
 type Client struct {
 	cmd    *exec.Cmd
+	exited chan struct{} // closed when the command has
 	stdin  io.WriteCloser
 	out    *wire.Writer
 	errors *boundedLog
@@ -68,9 +73,12 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 	// Ctrl-C in a terminal goes to the whole foreground group. The parent must end the worker
 	// itself, after it has saved the measurements.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if len(opts.Env) > 0 {
+		cmd.Env = append(os.Environ(), opts.Env...)
+	}
 	cmd.WaitDelay = time.Second // a launcher's children may hold its stderr open
 	c := &Client{
-		cmd: cmd, errors: &boundedLog{}, note: opts.OnNote,
+		cmd: cmd, errors: &boundedLog{}, note: opts.OnNote, exited: make(chan struct{}),
 		uploading: make(chan struct{}, 1), pending: map[uint64]chan *wire.Frame{}, gone: make(chan struct{}),
 	}
 	if c.note == nil {
@@ -91,10 +99,10 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 	}
 	c.out = wire.NewWriter(c.stdin)
 	reader := wire.NewReader(stdout)
-	if err := c.greet(ctx, reader); err != nil {
-		c.kill()
-		_ = cmd.Wait()
-		return nil, c.explain(err)
+	if err := c.greet(ctx, reader, cmp.Or(opts.Patience, helloWait)); err != nil {
+		_ = c.stdin.Close()
+		c.dismiss(closed(err) || wire.IsReason(err, "noise"))
+		return nil, c.explain(err, words, reader.Noise())
 	}
 	go c.receive(reader)
 	go c.keepAlive()
@@ -102,10 +110,13 @@ func Start(ctx context.Context, opts Options) (*Client, error) {
 }
 
 // helloWait bounds the start of a worker; a queue such as Slurm's may delay it for long, so usually
-// the caller's context ends the wait.
-const helloWait = 10 * time.Minute
+// the caller's context ends the wait. After tellAfter it says what it waits for.
+const (
+	helloWait = 10 * time.Minute
+	tellAfter = 10 * time.Second
+)
 
-func (c *Client) greet(ctx context.Context, reader *wire.Reader) error {
+func (c *Client) greet(ctx context.Context, reader *wire.Reader, patience time.Duration) error {
 	got := make(chan error, 1)
 	go func() {
 		frame, err := reader.Hello()
@@ -114,18 +125,29 @@ func (c *Client) greet(ctx context.Context, reader *wire.Reader) error {
 		}
 		got <- err
 	}()
-	select {
-	case err := <-got:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(helloWait):
-		return fmt.Errorf("no hello after %v", helloWait)
+	tell := time.After(tellAfter)
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		select {
+		case err := <-got:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tell:
+			text := "a worker has not started yet"
+			if said := lastLines(c.errors.String(), 1); said != "" {
+				text += ": " + said
+			}
+			c.note(text)
+		case <-late.C:
+			return fmt.Errorf("no hello after %v", patience)
+		}
 	}
 }
 
-// explain turns a failed start into a fault, with the worker's output.
-func (c *Client) explain(err error) error {
+// explain turns a failed start into a fault, with the command and its last output.
+func (c *Client) explain(err error, command []string, noise string) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -138,8 +160,30 @@ func (c *Client) explain(err error) error {
 	}
 	if wire.IsReason(err, "version") {
 		fault.Hint = "install the same version of pawl on both sides"
+	} else {
+		fault.Hint = "run the command in a terminal: a worker prints one line that begins with {\"v\":1, and waits"
 	}
-	return c.printed(fault)
+	if text := lastLines(noise+"\n"+c.errors.String(), 8); text != "" {
+		fault.Message += ": " + text
+	}
+	fault.Message += fmt.Sprintf(" (its command: %s)", strings.Join(command, " "))
+	return fault
+}
+
+// lastLines returns the last lines of an output that say something, in one line.
+func lastLines(text string, most int) string {
+	const longest = 300
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if runes := []rune(line); len(runes) > longest {
+			line = string(runes[:longest]) + "…"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines[max(0, len(lines)-most):], "; ")
 }
 
 // printed adds the worker's output to a fault.
@@ -212,8 +256,7 @@ func (c *Client) receive(reader *wire.Reader) {
 
 // lose ends the client: the worker closed, broke the protocol or was killed.
 func (c *Client) lose(err error) {
-	c.kill()
-	_ = c.cmd.Wait()
+	c.dismiss(closed(err))
 	fault := result.Faultf(result.CauseKilled, "the worker ended (%s)", c.cmd.ProcessState)
 	switch {
 	case wire.IsReason(err, "truncated"):
@@ -233,7 +276,7 @@ func (c *Client) giveUp(why *result.Fault) error {
 	c.mu.Lock()
 	c.lost = cmp.Or(c.lost, why.WithHint("check that the worker's machine and the connection to it respond, then run again"))
 	c.mu.Unlock()
-	c.kill()
+	c.terminate()
 	return c.ended()
 }
 
@@ -364,8 +407,39 @@ func (c *Client) Close() {
 	select {
 	case <-c.gone:
 	case <-time.After(5 * time.Second):
-		c.kill()
+		c.terminate()
 		<-c.gone
+	}
+}
+
+// dismiss waits for the command's end, and ends it if it does not by itself; leaving: it is about to.
+// It is called once.
+func (c *Client) dismiss(leaving bool) {
+	go func() {
+		_ = c.cmd.Wait()
+		close(c.exited)
+	}()
+	if leaving {
+		select {
+		case <-c.exited:
+			return
+		case <-time.After(leaveTime):
+		}
+	}
+	c.terminate()
+	<-c.exited
+}
+
+// terminate ends the worker's command, with what it has started: by SIGTERM, on which srun cancels its
+// job, and by SIGKILL if that does not do.
+func (c *Client) terminate() {
+	if syscall.Kill(-c.cmd.Process.Pid, syscall.SIGTERM) != nil {
+		return
+	}
+	select {
+	case <-c.exited:
+	case <-time.After(termTime):
+		c.kill()
 	}
 }
 

@@ -104,7 +104,7 @@ func (s *server) lockOnce(ctx context.Context, id uint64, device string) error {
 		if who := other.String(); who != "" {
 			text += " (" + who + ")"
 		}
-		_ = s.out.Send(id, wire.OpNote, wire.Note{Text: text}, nil)
+		within(answerTime, func() { _ = s.out.Send(id, wire.OpNote, wire.Note{Text: text}, nil) })
 	})
 	if err != nil {
 		return err

@@ -61,7 +61,9 @@ type server struct {
 	mu       sync.Mutex
 	clocks   map[string]*clockLock
 	cells    map[uint64]*child
-	requests sync.WaitGroup
+	ending   bool           // no request is performed any more
+	requests sync.WaitGroup // that are performed
+	replies  sync.WaitGroup // that are written
 }
 
 // Serve speaks the worker's side of the protocol until in ends, the lease runs
@@ -97,40 +99,85 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opts ServeOptions) 
 	if err != nil {
 		return err
 	}
-	frames, readErr := make(chan *wire.Frame), make(chan error, 1)
-	go func() {
-		reader := wire.NewReader(in)
-		for {
-			frame, err := reader.Next()
-			if err != nil {
-				readErr <- err
-				return
-			}
-			select {
-			case frames <- frame:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	heard, ended := make(chan struct{}, 1), make(chan error, 1)
+	go s.listen(ctx, wire.NewReader(in), heard, ended) // closes heard when the input has ended
 	lease := time.NewTimer(opts.Lease)
 	defer lease.Stop()
 	for {
 		select {
-		case frame := <-frames:
-			lease.Reset(opts.Lease)
-			s.accept(ctx, frame)
-		case err := <-readErr:
-			if errors.Is(err, io.EOF) {
-				return nil
+		case _, more := <-heard:
+			if lease.Reset(opts.Lease); !more {
+				heard = nil
+				lease.Stop()
 			}
-			_ = s.out.Send(0, wire.OpError, wire.Failure{Fault: result.Fault{Cause: result.CauseProtocol, Message: err.Error()}}, nil)
+		case err := <-ended:
 			return err
 		case <-lease.C:
 			return ErrLease
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// unanswered is how many frames may wait for a parent that does not read its answers.
+const unanswered = 1024
+
+// listen accepts frames until the input ends. It hears of the parent even while answers cannot be
+// written: a parent that is stopped, or behind a broken connection, reads none, and the lease must
+// run out all the same.
+func (s *server) listen(ctx context.Context, reader *wire.Reader, heard chan<- struct{}, ended chan<- error) {
+	frames := make(chan *wire.Frame, unanswered)
+	accepted := make(chan struct{})
+	go func() {
+		defer close(accepted)
+		for frame := range frames {
+			s.accept(ctx, frame)
+		}
+	}()
+	var err error
+	for err == nil {
+		var frame *wire.Frame
+		if frame, err = reader.Next(); err != nil {
+			break
+		}
+		select {
+		case heard <- struct{}{}:
+		default:
+		}
+		select {
+		case frames <- frame:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	close(frames)
+	close(heard)
+	within(answerTime, func() {
+		<-accepted
+		if !errors.Is(err, io.EOF) && ctx.Err() == nil {
+			_ = s.out.Send(0, wire.OpError, wire.Failure{Fault: result.Fault{Cause: result.CauseProtocol, Message: err.Error()}}, nil)
+		}
+	})
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	ended <- err
+}
+
+// answerTime is how long a worker that ends tries to write its last answers.
+const answerTime = 2 * time.Second
+
+// within waits for do, but not for longer than that: what do waits for may never come.
+func within(limit time.Duration, do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-time.After(limit):
 	}
 }
 
@@ -170,14 +217,29 @@ func (s *server) accept(ctx context.Context, frame *wire.Frame) {
 		s.reply(frame.ID, reply, part, err)
 	default:
 		ctx, cancel := context.WithCancel(ctx)
+		if !s.admit() {
+			cancel()
+			return
+		}
 		s.inFlight.Store(frame.ID, cancel)
-		s.requests.Go(func() {
+		s.replies.Go(func() {
 			defer cancel()
 			body, blob, err := s.perform(ctx, frame)
 			s.inFlight.Delete(frame.ID)
+			s.requests.Done()
 			s.reply(frame.ID, body, blob, err)
 		})
 	}
+}
+
+// admit counts a request that is about to be performed; false: the worker ends.
+func (s *server) admit() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ending {
+		s.requests.Add(1)
+	}
+	return !s.ending
 }
 
 func (s *server) reply(id uint64, body any, blob []byte, err error) {
@@ -259,14 +321,18 @@ func onCell[M, R any](ctx context.Context, s *server, frame *wire.Frame, cell fu
 // shutdown ends everything the worker started.
 func (s *server) shutdown(stop context.CancelFunc) {
 	stop() // running requests end their cells themselves
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
 	s.requests.Wait()
 	for _, c := range s.cells {
 		_ = c.proc.Kill()
 		<-c.exited
 	}
+	within(answerTime, s.replies.Wait)
 	for _, clocks := range s.clocks {
 		if err := clocks.release(); err != nil {
-			_ = s.out.Send(0, wire.OpNote, wire.Note{Text: err.Error()}, nil)
+			within(answerTime, func() { _ = s.out.Send(0, wire.OpNote, wire.Note{Text: err.Error()}, nil) })
 		}
 	}
 	for _, lock := range s.locks {

@@ -31,9 +31,9 @@ print(json.dumps({"seconds": best, "size": size, "version": version("kernel_tune
 `
 
 // Spaces from the text of their constraints to all points, beside Kernel Tuner's, in one run.
-// PAWL_KERNEL_TUNER names a Python that has it.
+// PAWL_TUNERS names a Python that has it.
 func BenchmarkSpaceBesideKernelTuner(b *testing.B) {
-	python := os.Getenv("PAWL_KERNEL_TUNER")
+	python := os.Getenv("PAWL_TUNERS")
 	if python == "" {
 		python = "python3"
 	}

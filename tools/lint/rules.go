@@ -208,9 +208,10 @@ var floors = []floor{
 		rooms: "cli",
 		// draft: what pawl init writes, for nobody but the user to judge. lab: where a run
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
-		// are where those processes begin.
+		// are where those processes begin. search: a replay plays strategies on recordings, with
+		// neither a project nor a Report.
 		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft explain forge fuzz lab report
-			result run selftest spec term tune unit wake worker`,
+			result run search selftest spec term tune unit wake worker`,
 		why: face,
 	},
 	{

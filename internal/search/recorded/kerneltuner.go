@@ -100,17 +100,11 @@ func (b *builder) entry(place string, entry map[string]json.RawMessage) error {
 	if len(b.s.points) >= maxSettings {
 		return b.wrong("cache: expected at most %d settings", maxSettings)
 	}
-	ms, cost := math.NaN(), 0.0
-	raw, found := entry["time"]
-	if !found {
-		return b.wrong("%s: time is missing", place)
+	ms, err := b.time(place, entry)
+	if err != nil {
+		return err
 	}
-	// A failure has the name of an error for its time.
-	if err := json.Unmarshal(raw, &ms); err != nil || ms >= failedMS {
-		ms = math.NaN()
-	} else if !(ms > 0) {
-		return b.wrong("%s.time: %v: expected milliseconds above 0, or the name of an error", place, ms)
-	}
+	cost := 0.0
 	for _, part := range []string{"compile_time", "benchmark_time", "verification_time"} {
 		var spent float64
 		if json.Unmarshal(entry[part], &spent) == nil && spent > 0 {
@@ -118,6 +112,25 @@ func (b *builder) entry(place string, entry map[string]json.RawMessage) error {
 		}
 	}
 	return b.setting(p, ms, cost, place)
+}
+
+// time returns the milliseconds of a setting, NaN where it failed: it has the name of an error, for its
+// time in old versions of Kernel Tuner.
+func (b *builder) time(place string, entry map[string]json.RawMessage) (float64, error) {
+	raw, found := entry["time"]
+	if _, failed := entry["__error__"]; failed {
+		return math.NaN(), nil
+	}
+	var ms *float64
+	switch err := json.Unmarshal(raw, &ms); {
+	case !found:
+		return 0, b.wrong("%s: time is missing", place)
+	case err != nil || ms == nil || *ms >= failedMS:
+		return math.NaN(), nil
+	case !(*ms > 0):
+		return 0, b.wrong("%s.time: %v: expected milliseconds above 0, or the name of an error", place, *ms)
+	}
+	return *ms, nil
 }
 
 // find returns the index of a value, also where the file writes 4.0 for 4 in one of two places.

@@ -120,3 +120,13 @@ func (s *Space) Outcome(number int) search.Outcome {
 func (s *Space) Value(number, param int) formula.Value {
 	return s.params[param].Values[s.points[number][param]]
 }
+
+// Best returns the number of the fastest setting; ok is false where all failed.
+func (s *Space) Best() (number int, ok bool) {
+	for i, ms := range s.times {
+		if !math.IsNaN(ms) && (!ok || ms < s.times[number]) {
+			number, ok = i, true
+		}
+	}
+	return number, ok
+}

@@ -14,8 +14,8 @@ type Run struct {
 	Space    string  `json:"space"`
 	Strategy string  `json:"strategy"`
 	Seed     uint64  `json:"seed"`
-	Seq      []int   `json:"seq"` // numbers of the settings, in the order in which they were evaluated
-	Seconds  float64 `json:"-"`   // that the strategy took to choose
+	Seq      []int   `json:"seq"`               // numbers of the settings, in the order in which they were evaluated
+	Seconds  float64 `json:"seconds,omitempty"` // that the strategy took to choose
 }
 
 // Play lets a strategy try settings of a recorded space, one at a time. What it chooses depends on the

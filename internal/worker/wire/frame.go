@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -131,8 +132,15 @@ func Widen(pipe any) {
 
 // Reader receives frames.
 type Reader struct {
-	in *bufio.Reader
+	in    *bufio.Reader
+	noise []byte // the end of what was skipped before the hello
 }
+
+// noiseKept is how much of the noise before a hello is kept.
+const noiseKept = 4 << 10
+
+// Noise returns the end of what was skipped before the hello: where none came, it may say why.
+func (r *Reader) Noise() string { return strings.ToValidUTF8(string(r.noise), "\uFFFD") }
 
 // NewReader returns a Reader from in.
 func NewReader(in io.Reader) *Reader { return &Reader{in: bufio.NewReaderSize(in, 64<<10)} }
@@ -169,6 +177,8 @@ func (r *Reader) Hello() (*Frame, error) {
 				return r.frame(line[at:])
 			}
 		}
+		r.noise = append(append(r.noise, line...), '\n')
+		r.noise = r.noise[max(0, len(r.noise)-noiseKept):]
 		if skipped += len(line) + 1; skipped > MaxNoise {
 			return nil, Errorf("noise", "more than %d bytes and no hello among them", MaxNoise)
 		}
