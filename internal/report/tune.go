@@ -106,7 +106,7 @@ func (b *builder) tune() {
 	b.warnings(view.All&^view.CSV, slices.Concat(s.fallen(), allWarnings(r)))
 	b.v.Closing, b.v.Next = s.closing(), s.next()
 	b.v.Foot = present(
-		r.Started.UTC().Format(time.RFC3339), methodLine(r), "δ is positive when slower", prefixed("commit ", commit(r)), when(r.Interrupted, "interrupted"),
+		methodLine(r), "δ is positive when slower", r.Started.UTC().Format(time.RFC3339), prefixed("commit ", commit(r)), when(r.Interrupted, "interrupted"),
 		"pawl "+r.Tool.Version, prefixed("run ", r.ID),
 	)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/xml"
+	"errors"
 	"html"
 	"image/png"
 	"io"
@@ -17,7 +18,7 @@ import (
 	"pawl/internal/term"
 )
 
-var embedded = regexp.MustCompile(`base64,[A-Za-z0-9+/=]+`)
+var embedded = regexp.MustCompile(`base64,[^"]+`)
 
 func TestTuneDocuments(t *testing.T) {
 	for name, r := range map[string]*result.Report{"tune": attentionSearch(), "tune_noise": softmaxSearch(), "tune_failed": searchOfFailures()} {
@@ -138,7 +139,7 @@ func checkDrawing(t *testing.T, r *result.Report) {
 		t.Fatal(err)
 	}
 	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
-		if _, err := d.Token(); err == io.EOF {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatalf("the picture is no XML: %v", err)
