@@ -31,17 +31,11 @@ func (t *tune) search(ctx context.Context) error {
 	t.until = t.began.Add(t.Budget - t.finalsTime())
 	ctx, cancel := context.WithDeadline(ctx, t.until.Add(graceTime))
 	defer cancel()
-	var err error
-	t.strategy, err = search.New(t.Strategy, t.ground(), search.Options{Seed: t.run.Seed, Budget: t.planned(), First: t.first()})
-	if err != nil {
-		return err
-	}
-	t.retell()
 	stop := context.AfterFunc(ctx, t.wakeAll)
 	defer stop()
 	timer := time.AfterFunc(time.Until(t.until), t.wakeAll)
 	defer timer.Stop()
-	err = t.lanes(ctx)
+	err := t.lanes(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.until = time.Now() // no compiler begins anything else
@@ -54,6 +48,34 @@ func (t *tune) search(ctx context.Context) error {
 
 // graceTime is how long a trial that has begun may go on when the search ends.
 const graceTime = 2 * time.Second
+
+// choose makes the strategy, when today's defaults have been tried.
+func (t *tune) choose() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.Strategy == search.Default && t.fitsBudget() {
+		t.tuning.Strategy = "exhaustive" // there is nothing to be clever about
+	}
+	var err error
+	t.strategy, err = search.New(t.tuning.Strategy, t.ground(), search.Options{Seed: t.run.Seed, Budget: t.planned(), First: t.first()})
+	if err == nil {
+		t.retell()
+	}
+	return err
+}
+
+// fitsBudget reports whether there is time to try the whole space, if every setting takes as long as
+// today's defaults did.
+func (t *tune) fitsBudget() bool {
+	if !t.space.Exact() || t.Most > 0 && float64(t.Most) < t.space.Size() {
+		return false
+	}
+	each := max(exhaustLeast, t.tuning.Trials[len(t.tuning.Trials)-1].DeviceS)
+	return each*t.space.Size() <= time.Until(t.until).Seconds()
+}
+
+// exhaustLeast is the least that a setting is expected to take, in seconds: compilers work, too.
+const exhaustLeast = 0.1
 
 // planned returns how many trials there will be, as far as that is known.
 func (t *tune) planned() int {
@@ -247,7 +269,9 @@ func (t *tune) settle(c *candidate, trial *result.Trial) {
 	if t.isBetter(trial) {
 		t.best = trial
 	}
-	t.strategy.Tell(c.point, outcomeOf(trial))
+	if t.strategy != nil { // it hears of today's defaults when it is made
+		t.strategy.Tell(c.point, outcomeOf(trial))
+	}
 	t.run.Emit(t.event())
 }
 

@@ -104,6 +104,7 @@ func (t *tune) recall(context.Context) error {
 	for _, known := range t.Known {
 		t.hintsOf(known.Trials, "import")
 	}
+	t.takeOver()
 	own.Before = t.journal.before
 	t.journal.file, err = t.run.Create(journalFile)
 	if err != nil {
@@ -207,13 +208,20 @@ func (t *tune) pointOf(params map[string]string) (space.Point, bool) {
 	return point, t.space.Contains(point)
 }
 
-// retell tells the strategy of the trials that this search goes on from.
+// retell tells the strategy of the trials that there are: those that this search goes on from, and
+// today's defaults.
 func (t *tune) retell() {
-	for _, trial := range t.journal.known {
-		t.tuning.Trials = append(t.tuning.Trials, trial)
+	for _, trial := range t.tuning.Trials {
 		if point, ok := t.pointOf(trial.Params); ok {
 			t.strategy.Tell(point, outcomeOf(trial))
 		}
+	}
+}
+
+// takeOver begins with the trials of the search that this one goes on from.
+func (t *tune) takeOver() {
+	for _, trial := range t.journal.known {
+		t.tuning.Trials = append(t.tuning.Trials, trial)
 		if t.isBetter(trial) {
 			t.best = trial
 		}

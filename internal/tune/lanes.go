@@ -18,6 +18,9 @@ func (t *tune) lanes(ctx context.Context) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
+	if err := t.choose(); err != nil {
+		return err
+	}
 	t.mu.Lock()
 	for range t.Compilers {
 		t.building++
