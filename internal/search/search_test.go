@@ -174,10 +174,11 @@ func TestSameSeedSamePoints(t *testing.T) {
 			}
 			return fmt.Sprint(play(t, g, s, 2, g.outcome))
 		}
-		if run(1) != run(1) {
+		one, again, two := run(1), run(1), run(2)
+		if one != again {
 			t.Errorf("%s: two runs with one seed differ", name)
 		}
-		if name != "exhaustive" && run(1) == run(2) {
+		if name != "exhaustive" && one == two {
 			t.Errorf("%s: two seeds give the same run", name)
 		}
 	}
@@ -223,8 +224,18 @@ func TestWarmStart(t *testing.T) {
 func TestUnusableOutcomes(t *testing.T) {
 	g := newGrid(2, 7, 5, 4, 3, 2)
 	odd := []search.Outcome{
-		{}, {Cost: -1}, {Cost: math.NaN()}, {Cost: math.Inf(1)}, {Failed: true}, {Cut: true}, {Cost: 1, Cut: true},
-		{Cost: math.MaxFloat64}, {Cost: 5e-324}, {Cost: 1}, {Cost: 1}, {Failed: true, Cost: 1e-9},
+		{},
+		{Cost: -1},
+		{Cost: math.NaN()},
+		{Cost: math.Inf(1)},
+		{Failed: true},
+		{Cut: true},
+		{Cost: 1, Cut: true},
+		{Cost: math.MaxFloat64},
+		{Cost: 5e-324},
+		{Cost: 1},
+		{Cost: 1},
+		{Failed: true, Cost: 1e-9},
 	}
 	for _, name := range search.Names() {
 		for i, only := range odd {
