@@ -259,3 +259,22 @@ func TestUnknownStrategy(t *testing.T) {
 		}
 	}
 }
+
+type estimated struct{ *grid }
+
+func (estimated) Exact() bool { return false }
+
+func TestSuited(t *testing.T) {
+	g := newGrid(1, 8, 5, 4)
+	for _, c := range []struct {
+		ground search.Ground
+		budget int
+		want   string
+	}{
+		{g, 20, "exhaustive"}, {g, 1000, "exhaustive"}, {g, 19, "auto"}, {g, 0, "auto"}, {estimated{g}, 1000, "auto"},
+	} {
+		if got := search.Suited(c.ground, c.budget); got != c.want {
+			t.Errorf("for %v points and a budget of %d: %s, expected %s", c.ground.Size(), c.budget, got, c.want)
+		}
+	}
+}
