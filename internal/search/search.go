@@ -73,6 +73,15 @@ func Names() []string {
 	return names
 }
 
+// Suited returns the name of the strategy for a ground and a budget of points: exhaustive where the budget
+// covers all of them, for there is nothing to be clever about, and else the default.
+func Suited(g Ground, budget int) string {
+	if g.Exact() && g.Size() <= float64(budget) {
+		return "exhaustive"
+	}
+	return Default
+}
+
 // New returns a strategy by its name.
 func New(name string, g Ground, o Options) (Strategy, error) {
 	for _, s := range strategies {

@@ -174,10 +174,11 @@ func TestSameSeedSamePoints(t *testing.T) {
 			}
 			return fmt.Sprint(play(t, g, s, 2, g.outcome))
 		}
-		if run(1) != run(1) {
+		one, again, two := run(1), run(1), run(2)
+		if one != again {
 			t.Errorf("%s: two runs with one seed differ", name)
 		}
-		if name != "exhaustive" && run(1) == run(2) {
+		if name != "exhaustive" && one == two {
 			t.Errorf("%s: two seeds give the same run", name)
 		}
 	}
@@ -223,8 +224,18 @@ func TestWarmStart(t *testing.T) {
 func TestUnusableOutcomes(t *testing.T) {
 	g := newGrid(2, 7, 5, 4, 3, 2)
 	odd := []search.Outcome{
-		{}, {Cost: -1}, {Cost: math.NaN()}, {Cost: math.Inf(1)}, {Failed: true}, {Cut: true}, {Cost: 1, Cut: true},
-		{Cost: math.MaxFloat64}, {Cost: 5e-324}, {Cost: 1}, {Cost: 1}, {Failed: true, Cost: 1e-9},
+		{},
+		{Cost: -1},
+		{Cost: math.NaN()},
+		{Cost: math.Inf(1)},
+		{Failed: true},
+		{Cut: true},
+		{Cost: 1, Cut: true},
+		{Cost: math.MaxFloat64},
+		{Cost: 5e-324},
+		{Cost: 1},
+		{Cost: 1},
+		{Failed: true, Cost: 1e-9},
 	}
 	for _, name := range search.Names() {
 		for i, only := range odd {
@@ -245,6 +256,25 @@ func TestUnknownStrategy(t *testing.T) {
 	for _, part := range append(search.Names(), `"genetic"`, "expected") {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("error %v: expected it to hold %s", err, part)
+		}
+	}
+}
+
+type estimated struct{ *grid }
+
+func (estimated) Exact() bool { return false }
+
+func TestSuited(t *testing.T) {
+	g := newGrid(1, 8, 5, 4)
+	for _, c := range []struct {
+		ground search.Ground
+		budget int
+		want   string
+	}{
+		{g, 20, "exhaustive"}, {g, 1000, "exhaustive"}, {g, 19, "auto"}, {g, 0, "auto"}, {estimated{g}, 1000, "auto"},
+	} {
+		if got := search.Suited(c.ground, c.budget); got != c.want {
+			t.Errorf("for %v points and a budget of %d: %s, expected %s", c.ground.Size(), c.budget, got, c.want)
 		}
 	}
 }

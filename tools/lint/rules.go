@@ -101,8 +101,10 @@ var floors = []floor{
 	},
 	{
 		rooms: "search",
-		uses:  "formula space stat", // formula: values of params are coordinates
-		why:   "a strategy that knows what it searches could not be tried on recordings",
+		// diag: what is wrong in a recording has a place there. formula: values of params are coordinates.
+		// search: recorded is a ground, score plays strategies on it.
+		uses: "diag formula search space stat",
+		why:  "a strategy that knows what it searches could not be tried on recordings",
 	},
 	{
 		rooms: "profile",

@@ -74,7 +74,9 @@ func TestReadCompact(t *testing.T) {
 func TestReadPackedIsTheSame(t *testing.T) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	w.Write([]byte(small))
+	if _, err := w.Write([]byte(small)); err != nil {
+		t.Fatal(err)
+	}
 	w.Close()
 	s, err := Read(&packed, "small.json.gz")
 	if err != nil {
@@ -163,10 +165,11 @@ func TestErrorsSayWhere(t *testing.T) {
 func TestPackedTextThatIsDamaged(t *testing.T) {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	w.Write([]byte(small))
+	if _, err := w.Write([]byte(small)); err != nil {
+		t.Fatal(err)
+	}
 	w.Close()
-	_, err := Read(bytes.NewReader(packed.Bytes()[:packed.Len()-9]), "small.json.gz")
-	if err == nil || !strings.Contains(err.Error(), "small.json.gz") {
+	if _, err := Read(bytes.NewReader(packed.Bytes()[:packed.Len()-9]), "small.json.gz"); err == nil || !strings.Contains(err.Error(), "small.json.gz") {
 		t.Errorf("error %v: expected one that names the file", err)
 	}
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"pawl/internal/search"
 	"pawl/internal/search/recorded"
+	"pawl/internal/space"
 )
 
 // spaceOf returns a space of one param with these times; 0 is a failure.
@@ -154,6 +156,38 @@ func TestStrategiesBeatRandomSearch(t *testing.T) {
 		if m.P < bound {
 			t.Errorf("%s: P = %.3f as the mean over %d spaces: expected at least %.2f", strategy, m.P, m.Spaces, bound)
 		}
+	}
+}
+
+// Eight devices at a time know less when they choose, and lose little by it.
+func TestSeveralDevices(t *testing.T) {
+	spaces := given(t, "conv21-RTX_3090", "gemm-RTX_Titan")
+	runs, err := Replay(context.Background(), spaces, Options{Strategy: search.Default, Evals: 120, Seeds: 4, Devices: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := JudgeAll(spaces, runs, 120)[0].Mean
+	t.Logf("P = %.3f", m.P)
+	if m.P < 0.55 {
+		t.Errorf("P = %.3f with 8 settings at a time: expected at least 0.55", m.P)
+	}
+	for _, r := range runs {
+		if len(r.Seq) != 120 {
+			t.Errorf("%s: %d settings were tried: expected 120", r.Space, len(r.Seq))
+		}
+	}
+}
+
+// Points to begin with are the first that are tried.
+func TestReplayBeginsWithGivenPoints(t *testing.T) {
+	spaces := given(t, "pnpoly-RTX_3090")
+	first := func(s *recorded.Space) []space.Point { return []space.Point{s.At(77), s.At(3)} }
+	runs, err := Replay(context.Background(), spaces, Options{Strategy: search.Default, Evals: 5, Seeds: 1, First: first})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seq := runs[0].Seq; !cmp.Equal(seq[:2], []int{77, 3}) {
+		t.Errorf("the run begins with %v: expected 77 and 3", seq)
 	}
 }
 
