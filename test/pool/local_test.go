@@ -11,6 +11,7 @@ import (
 
 // The workers of a run that is stopped end by their lease. When it goes on, others do their work.
 func TestStoppedRun(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	dir := s.project("bench", fmt.Sprintf("  here: {launch: %s/worker, workers: 2}\n", s.dir), 1, 6, 1)
 	r := s.start(dir, "bench", "--pool", "here", "--json", "--budget", "5s", "--min-samples", "600", "--max-samples", "600")
@@ -35,6 +36,7 @@ func TestStoppedRun(t *testing.T) {
 
 // An interrupt ends the workers, and the cleanup still runs.
 func TestInterruptedRun(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	dir := s.project("bench", fmt.Sprintf("  here: {launch: %s/worker, workers: 2, cleanup: \"sh -c 'echo $RUN >>%s/cleaned'\"}\n", s.dir, s.dir), 1, 6, 1)
 	r := s.start(dir, "bench", "--pool", "here", "--json", "--budget", "5s", "--min-samples", "600")
@@ -52,6 +54,7 @@ func TestInterruptedRun(t *testing.T) {
 // A launch command that fails, or prints something else than a worker, ends the run with the command and
 // what it printed last.
 func TestPoolThatDoesNotStart(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for name, test := range map[string]struct{ launch, want string }{
 		"missing": {"/nowhere/to/be/found", `cannot start the worker "/nowhere/to/be/found"`},

@@ -63,6 +63,7 @@ func newSSH(t *testing.T) (s *site, launch string) {
 
 // A connection is lost in the middle: its worker ends, and another does its work.
 func TestSSH(t *testing.T) {
+	t.Parallel()
 	s, launch := newSSH(t)
 	dir := s.project("bench", fmt.Sprintf("  far: {launch: %s, workers: 2}\n", launch), 1, 8, 1)
 	r := s.start(dir, "bench", "--pool", "far", "--json", "--budget", "5s", "--min-samples", "600", "--max-samples", "600")
@@ -83,6 +84,7 @@ func TestSSH(t *testing.T) {
 
 // A run that is killed takes its workers with it, on the other side of a connection, too.
 func TestSSHOfAKilledRun(t *testing.T) {
+	t.Parallel()
 	s, launch := newSSH(t)
 	dir := s.project("bench", fmt.Sprintf("  far: {launch: %s, workers: 2}\n", launch), 1, 8, 1)
 	r := s.start(dir, "bench", "--pool", "far", "--json", "--budget", "5s", "--min-samples", "600")
