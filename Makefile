@@ -25,7 +25,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build dist dist-check demo test long setup lint fmt unit script system forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
+.PHONY: all build dist dist-check demo test long setup lint fmt unit script system pool forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
 # Prerequisites are made in their order.
 .NOTPARALLEL:
 
@@ -66,9 +66,10 @@ test: setup lint ## what every change must pass: short tests; unit runs beside s
 long: ## the same with all draws and all cases: before a release, and when the science of a room changes
 	@$(MAKE) --no-print-directory test SHORT=
 
-setup: ## install what the tests need and this machine lacks
+setup: ## install what the tests need and this machine lacks; Slurm and sshd where that starts no daemon
 	@tools/setup cc c++ git ninja ccache python3 pip3
 	@tools/cuda >/dev/null
+	@tools/engines
 
 lint: $(LINT) ## staticcheck, and the rules of the house in tools/lint/rules.go: floors, errors, comments, format
 	$(call step,lint,CGO_ENABLED=0 $(GO) vet -trimpath -vettool='$(LINT)' -whole ./... && CGO_ENABLED=0 $(GO) test -C tools/lint -vet=off -trimpath .)
@@ -115,9 +116,13 @@ PARALLEL = $(shell n=$${GOMAXPROCS:-$$(nproc)}; [ $$n -lt 4 ] && echo $$n || ech
 script: build ## scripts that drive the shipped binary
 	$(call step,script,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 10m -parallel $(PARALLEL) ./test/script/...)
 
-system: build ## faults, sandbox and workers of the shipped binary
-	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -p 1 -timeout 25m -parallel $(PARALLEL) ./test/system/... ./test/conformance/... ./test/soak/... && \
+system: build ## faults, sandbox, workers and pools of the shipped binary
+	$(call step,system,PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -p 1 -timeout 25m -parallel $(PARALLEL) ./test/system/... ./test/conformance/... ./test/soak/... ./test/pool/... && \
 		PAWL_TOOLKITS="$$(tools/cuda)" $(TEST) -timeout 10m ./test/plants)
+
+pool: build ## pools of workers over a real Slurm and sshd: a part of system
+	@tools/engines
+	$(call step,pool,PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 10m -parallel $(PARALLEL) ./test/pool)
 
 selftest: SHORT =
 selftest: build ## all of the corpus of cheats and honest kernels, of which the tests leave some out
@@ -136,7 +141,7 @@ bench: build ## benchmarks, of the rooms and of the shipped binary, beside rival
 	@tools/setup cc ninja git python3
 	@[ -x build/scipy/bin/python ] || { python3 -m venv build/scipy && build/scipy/bin/pip install -q scipy; } || echo 'bench: without SciPy'
 	@[ -x build/tuners/bin/python ] || { python3 -m venv build/tuners && build/tuners/bin/pip install -q kernel_tuner optuna; } || echo 'bench: without Kernel Tuner and Optuna'
-	@PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_TUNERS='$(CURDIR)/build/tuners/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/...
+	@PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_TUNERS='$(CURDIR)/build/tuners/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/... ./test/pool/...
 
 fuzz: ## every fuzz target, FUZZTIME each
 	@set -e; for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \

@@ -91,7 +91,7 @@ func New(r *run.Run, report *result.Report, opts Options) *Lab {
 	if opts.Workers > 0 {
 		opts.Worker = expand(opts.Worker, r.ID)
 	}
-	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{pool: &poolUse{Pool: opts.Pool, run: r}}}
+	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{pool: &poolUse{Pool: opts.Pool, launch: opts.Worker, run: r}}}
 }
 
 // UUID returns the UUID of the lab's GPU, once the GPU is known to exist.

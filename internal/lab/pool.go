@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,7 +36,9 @@ const recordFile = "pool"
 // poolUse is what a run has begun in a pool.
 type poolUse struct {
 	Pool
-	run  *run.Run
+	launch []string
+	run    *run.Run
+
 	mu   sync.Mutex
 	used bool
 	lock *os.File // of the record; nil: there is none
@@ -63,13 +66,22 @@ func environment(id string) []string { return []string{"PAWL_RUN=" + tag(id)} }
 func (p *poolUse) enter(ctx context.Context) (warnings []result.Warning) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.used || len(p.Cleanup) == 0 {
+	if p.used {
 		return nil
 	}
 	p.used = true
+	if holdsBack(p.launch) {
+		warnings = append(warnings, result.Warning{
+			Code: "pool", Message: fmt.Sprintf("the launch command of pool %s is slow: without -u, srun passes on whole lines only, and every answer may take 5 s", p.Name),
+			Hint: "write srun -u",
+		})
+	}
+	if len(p.Cleanup) == 0 {
+		return warnings
+	}
 	dir, err := p.run.Folder()
 	if err != nil {
-		return nil // saving the report will say so
+		return warnings // saving the report will say so
 	}
 	for _, path := range leftovers(filepath.Dir(dir)) {
 		warnings = append(warnings, p.sweep(ctx, path)...)
@@ -152,6 +164,9 @@ func (p *poolUse) leave(ctx context.Context) *result.Warning {
 		return nil
 	}
 	p.used = false
+	if len(p.Cleanup) == 0 {
+		return nil
+	}
 	warning := p.clean(context.WithoutCancel(ctx), p.run.ID)
 	if p.lock != nil {
 		if warning == nil {
@@ -190,6 +205,15 @@ func (p *poolUse) clean(ctx context.Context, id string) *result.Warning {
 		Code: "pool", Message: fmt.Sprintf("the cleanup of pool %s failed, and jobs of run %s may live on: %s (its command: %s)", p.Name, tag(id), why, strings.Join(words, " ")),
 		Hint: "run the command yourself; the next run with this pool tries it again",
 	}
+}
+
+// holdsBack reports whether a launch command lets srun hold a worker's answers back: it passes on whole
+// lines, and the bytes that follow a frame are none.
+func holdsBack(launch []string) bool {
+	if len(launch) == 0 || filepath.Base(launch[0]) != "srun" {
+		return false
+	}
+	return !slices.ContainsFunc(launch, func(word string) bool { return word == "-u" || word == "--unbuffered" })
 }
 
 // lastOf returns the end of a command's output, in one line.

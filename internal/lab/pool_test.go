@@ -149,3 +149,25 @@ func TestStrangeRecords(t *testing.T) {
 	}
 	b.Close()
 }
+
+// srun without -u holds answers back: a run says so once.
+func TestLaunchThatHoldsBack(t *testing.T) {
+	for words, want := range map[string]bool{
+		"srun -n1 pawl worker": true, "/usr/bin/srun pawl worker": true, "srun -u pawl worker": false, "srun -n1 --unbuffered pawl worker": false, "ssh -T host pawl worker": false, "": false,
+	} {
+		if got := holdsBack(strings.Fields(words)); got != want {
+			t.Errorf("%q: %t", words, got)
+		}
+	}
+	b, _ := poolIn(t, t.TempDir(), "")
+	b.shared.pool.launch = []string{"srun", "pawl", "worker"}
+	for range 2 {
+		if err := b.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Close()
+	if w := b.Report.Warnings; len(w) != 1 || w[0].Hint != "write srun -u" {
+		t.Errorf("%+v", w)
+	}
+}

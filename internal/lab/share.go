@@ -60,13 +60,16 @@ func (l *Lab) Share(ctx context.Context, w Work, do func(lane *Lab, pieces iter.
 	opts := CrewOptions{Most: most, Devices: w.Devices, left: q.left}
 	err := l.Crew(ctx, opts, func(_ context.Context, lane *Lab) error {
 		do(lane, q.pieces(lane))
-		if q.left() {
+		if lane.crewed && q.left() {
 			return lane.Lost()
 		}
 		return nil
 	})
-	if !l.pooled() || !q.left() {
+	switch {
+	case !l.pooled():
 		return err
+	case !q.left(): // all of it is done, or was interrupted
+		return nil
 	}
 	l.crewed, l.absent = true, noWorker(err)
 	defer func() { l.crewed, l.absent = false, nil }()
