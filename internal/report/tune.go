@@ -61,6 +61,8 @@ func (s *search) found() string {
 		return "the best is " + unit.PercentPlain(max(0, -s.winner.Overall)) + " better: noise, do not bother"
 	case worked == 0 && failed > 0:
 		return "every candidate failed"
+	case s.winner != nil && s.winner.Overall <= -result.WorthwhileGain:
+		return "nothing is suggested"
 	}
 	return "nothing better than today's defaults"
 }

@@ -27,6 +27,7 @@ type outdone struct {
 	compared
 	name    string
 	overall *float64
+	shown   bool // the overall change was
 	energy  string
 }
 
@@ -41,7 +42,7 @@ func (s *search) results() *view.Table {
 		rows = append(rows, o)
 	}
 	if len(rows) > 1 {
-		rows = append(rows, outdone{name: "all, " + cmp.Or(map[string]string{"worst": "the worst"}[s.Over], "mean"), overall: &s.winner.Overall})
+		rows = append(rows, outdone{name: "all, " + cmp.Or(map[string]string{"worst": "the worst"}[s.Over], "mean"), overall: &s.winner.Overall, shown: s.suggested()})
 	}
 	return tableOf("results", rows, used(rows, []column[outdone]{
 		{head: "config", bytes: 120, text: func(o outdone) string { return o.name }, tone: view.Strong},
@@ -58,7 +59,7 @@ func (s *search) results() *view.Table {
 func (o outdone) effectOnTime() view.Cell {
 	switch {
 	case o.overall != nil:
-		return view.Cell{Text: unit.Percent(*o.overall), Tone: gained(-*o.overall, -*o.overall)}
+		return view.Cell{Text: unit.Percent(*o.overall), Tone: map[bool]view.Tone{true: gained(-*o.overall, -*o.overall), false: view.Even}[o.shown]}
 	case o.change == nil:
 		return view.Cell{}
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"pawl/internal/judge"
+	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/term"
 )
@@ -49,6 +50,8 @@ func TestTuneSays(t *testing.T) {
 	energy.Tuning.Objective, worst.Tuning.Over = "energy", "worst"
 	slower := attentionSearch()
 	slower.Tuning.NoSuggestion = "the best over all configs is slower on attention/training_512"
+	unsure := attentionSearch()
+	unsure.Tuning.NoSuggestion = "the best seems 19.9% faster than today's defaults, but its interval includes 0"
 	stopped := attentionSearch()
 	stopped.Interrupted, stopped.Tuning.Ended = true, "interrupted"
 	for name, test := range map[string]struct {
@@ -67,6 +70,7 @@ func TestTuneSays(t *testing.T) {
 		"energy":                 {energy, []string{"19.9% less energy"}, "less time on"},
 		"the worst":              {worst, []string{"19.9% less time in the worst of 3 configs", "all, the worst"}, "on average"},
 		"slower on one":          {slower, []string{"nothing is suggested: the best over all configs is slower on attention/training_512"}, "apply it"},
+		"not shown":              {unsure, []string{"nothing is suggested: the best seems 19.9% faster"}, "nothing better"},
 		"no search":              {&result.Report{Kind: result.KindTune}, []string{"nothing was tried"}, "apply it"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +85,9 @@ func TestTuneSays(t *testing.T) {
 			}
 			if test.not != "" && strings.Contains(text, test.not) {
 				t.Errorf("%q is in\n%s", test.not, text)
+			}
+			if title := ViewOf(test.r, view.HTML).Title; name == "not shown" && title != "attention: nothing is suggested" {
+				t.Errorf("the title is %q", title)
 			}
 			for _, form := range []string{Markdown(test.r), html.UnescapeString(pageOf(t, test.r))} {
 				if first, _, _ := strings.Cut(test.says[0], ";"); !strings.Contains(form, "pawl tune") || name == "found" && !strings.Contains(form, first) {
