@@ -13,9 +13,9 @@ import (
 
 // values are what flags of these names take, wherever they are.
 var values = map[string][]string{
-	"cache": {"cold", "hot"},
-	"forge": ci.Forges,
-	"trust": {"claimed", "approved", "own"},
+	"cache":    {"cold", "hot"},
+	"forge":    ci.Forges,
+	"trust":    {"claimed", "approved", "own"},
 	"strategy": search.Names(), "objective": {"time", "energy", "both"}, "over": {"mean", "worst"},
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/disk"
-	"pawl/internal/foreign"
 	"pawl/internal/result"
 	"pawl/internal/search"
 	"pawl/internal/spec"
@@ -72,7 +71,7 @@ func newTune(e *env) *cobra.Command {
 	cmd := withFlags(&cobra.Command{
 		Use: "tune kernel[/config]…", Short: "search for faster params", GroupID: groupDaily, Long: tuneHelp,
 		Example: "  pawl tune gemm --budget 5m\n  pawl tune 'attention/*' --over worst -o suggestions.md\n  pawl tune gemm --last --apply",
-		RunE: func(cmd *cobra.Command, args []string) error { return runTune(cmd.Context(), e, opts, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runTune(cmd.Context(), e, opts, args) },
 	}, opts)
 	cmd.AddCommand(newTuneReplay(e))
 	return cmd
@@ -86,14 +85,14 @@ func runTune(ctx context.Context, e *env, opts *tuneOptions, patterns []string) 
 		return runTuneLast(ctx, e, opts, patterns)
 	}
 	for _, file := range opts.imports {
-		known, err := foreign.ReadTuning(file)
+		known, notes, err := tune.Import(file)
 		if err != nil {
 			return fmt.Errorf("--import: %w", err)
 		}
-		for _, note := range known.Notes {
+		for _, note := range notes {
 			e.warn("%s: %s", file, note)
 		}
-		opts.Known = append(opts.Known, known.Tuning)
+		opts.Known = append(opts.Known, known)
 	}
 	r, live, err := opts.prepare(e, result.KindTune, patterns, given(opts.seed), &opts.Lab)
 	if err != nil {
@@ -220,4 +219,3 @@ func parseWeights(words []string) (map[string]float64, error) {
 	}
 	return out, nil
 }
-

@@ -53,3 +53,13 @@ func Files(ctx context.Context, r *result.Report, edit *Edit) ([]File, error) {
 	}
 	return files, nil
 }
+
+// Import reads a recorded search, whose best settings can be tried first; notes say what of it was left
+// out.
+func Import(path string) (known *result.Tuning, notes []string, err error) {
+	file, err := foreign.ReadTuning(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return file.Tuning, file.Notes, nil
+}

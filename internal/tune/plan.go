@@ -34,7 +34,6 @@ type tune struct {
 	defaults *candidate
 	tuning   *result.Tuning
 	journal  *journal
-	code     string // what the searches of the same code have in common
 
 	mu        sync.Mutex // guards what follows, the strategy and the tuning
 	wake      sync.Cond

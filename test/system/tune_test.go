@@ -3,6 +3,7 @@ package system
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,7 +169,7 @@ func TestInterruptedSearch(t *testing.T) {
 	}
 	_ = cmd.Process.Signal(os.Interrupt)
 	err := cmd.Wait()
-	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 130 {
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 130 {
 		t.Errorf("%v, want exit code 130", err)
 	}
 	raw, err := os.ReadFile(file)
