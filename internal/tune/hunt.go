@@ -26,16 +26,26 @@ func (t *tune) finalsTime() time.Duration {
 	return min(max(whole, min(finalsLeast, t.Budget/2)), finalsMost)
 }
 
-// search tries points until the budget, the points or the user's patience end.
+// search tries points until the budget, the points or the user's patience end. Today's defaults come
+// first, alone: everything is measured against them.
 func (t *tune) search(ctx context.Context) error {
+	first := &station{tune: t, lane: t.lab}
+	err := t.tryDefaults(ctx, first)
+	first.close(context.WithoutCancel(ctx))
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
 	t.until = t.began.Add(t.Budget - t.finalsTime())
+	if err := t.choose(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithDeadline(ctx, t.until.Add(graceTime))
 	defer cancel()
 	stop := context.AfterFunc(ctx, t.wakeAll)
 	defer stop()
 	timer := time.AfterFunc(time.Until(t.until), t.wakeAll)
 	defer timer.Stop()
-	err := t.lanes(ctx)
+	err = t.lanes(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.until = time.Now() // no compiler begins anything else

@@ -9,18 +9,8 @@ import (
 	"pawl/internal/result"
 )
 
-// lanes lets all devices work on the search. Today's defaults come first, alone: everything is
-// measured against them.
+// lanes lets all devices work on the search.
 func (t *tune) lanes(ctx context.Context) error {
-	first := &station{tune: t, lane: t.lab}
-	err := t.tryDefaults(ctx, first)
-	first.close(context.WithoutCancel(ctx))
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	if err := t.choose(); err != nil {
-		return err
-	}
 	t.mu.Lock()
 	for range t.Compilers {
 		t.building++
@@ -28,11 +18,12 @@ func (t *tune) lanes(ctx context.Context) error {
 	}
 	t.mu.Unlock()
 	opts := lab.CrewOptions{Devices: t.Devices, Most: t.Most}
-	if err = t.lab.Crew(ctx, opts, func(ctx context.Context, lane *lab.Lab) error {
+	err := t.lab.Crew(ctx, opts, func(ctx context.Context, lane *lab.Lab) error {
 		s := &station{tune: t, lane: lane, n: lane.Lane()}
 		t.join(s)
 		return s.work(ctx)
-	}); ctx.Err() != nil {
+	})
+	if ctx.Err() != nil {
 		return nil
 	}
 	return err
@@ -71,8 +62,8 @@ func (t *tune) tryDefaults(ctx context.Context, s *station) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	if fault := trial.Fault; fault != nil && fault.Cause == result.CauseUnsupported {
-		return fault // nor will any other setting run, or have its energy measured
+	if trial.Status == result.TrialLost {
+		return trial.Fault // no other setting would fare better
 	}
 	t.begun()
 	t.record(c, trial)

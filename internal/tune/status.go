@@ -27,8 +27,8 @@ func statusOf(f *result.Fault) result.TrialStatus {
 		return result.TrialTimeout
 	case result.CauseWrong, result.CauseNoEffect, result.CauseOutput, result.CauseOutOfBounds:
 		return result.TrialWrong
-	case result.CauseKilled:
-		return result.TrialLost
+	case result.CauseKilled, result.CauseInternal, result.CauseProtocol, result.CauseOracle, result.CauseUnsupported, result.CauseInterrupted:
+		return result.TrialLost // it says nothing of the setting
 	case result.CauseForged, result.CauseOverRoof, result.CauseCheat:
 		return result.TrialRejected
 	}

@@ -22,6 +22,7 @@ func TestSlurm(t *testing.T) {
 		{"killed", killRun},
 		{"check", checkOverSlurm},
 		{"fuzz", fuzzOverSlurm},
+		{"tune", tuneOverSlurm},
 	} {
 		if !t.Run(stage.name, func(t *testing.T) {
 			before := c.t
