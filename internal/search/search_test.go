@@ -217,7 +217,7 @@ func TestFirstPointsComeFirst(t *testing.T) {
 
 // Steps that exploit take a neighbour of the best point, as long as there is one that is not known.
 func TestExploiting(t *testing.T) {
-	g := newGrid(5, 8, 5, 5, 5)
+	g := newGrid(5, 8, 12, 12, 12)
 	settings := search.DefaultSettings()
 	settings.Exploit, settings.Explore = 1, 100 // without the one, the other would go far away
 	s, _ := search.New("auto", g, search.Options{Settings: &settings})
