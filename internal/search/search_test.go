@@ -318,3 +318,84 @@ func TestSuited(t *testing.T) {
 		}
 	}
 }
+
+// huge is a ground of 10¹² points, which nobody may make whole.
+type huge struct {
+	params []space.Param
+	walked int
+}
+
+func newHuge() *huge {
+	h := &huge{}
+	for i := range 12 {
+		h.params = append(h.params, newGrid(0, 0, 10).params[0])
+		h.params[i].Name = fmt.Sprint("p", i)
+	}
+	return h
+}
+
+func (h *huge) Params() []space.Param     { return h.params }
+func (h *huge) Size() float64             { return 1e12 }
+func (h *huge) Exact() bool               { return true }
+func (h *huge) Contains(space.Point) bool { return true }
+
+func (h *huge) Sample(r *rand.Rand) space.Point {
+	p := make(space.Point, len(h.params))
+	for i := range p {
+		p[i] = uint16(r.IntN(10))
+	}
+	return p
+}
+
+func (h *huge) All() iter.Seq[space.Point] {
+	return func(yield func(space.Point) bool) {
+		for n := 0; ; n++ {
+			h.walked++
+			p := make(space.Point, len(h.params))
+			for i, rest := 0, n; i < len(p); i, rest = i+1, rest/10 {
+				p[i] = uint16(rest % 10)
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+func (h *huge) Neighbours(p space.Point) []space.Point {
+	var near []space.Point
+	for i := range p {
+		for v := range uint16(10) {
+			if q := p.Clone(); v != p[i] {
+				q[i] = v
+				near = append(near, q)
+			}
+		}
+	}
+	return near
+}
+
+// In a huge ground strategies find what is good, and do not walk through it.
+func TestHugeGround(t *testing.T) {
+	for _, name := range search.Names() {
+		h := newHuge()
+		s, _ := search.New(name, h, search.Options{Seed: 1})
+		lowest := math.Inf(1)
+		for range 60 {
+			p := s.Ask(1)[0]
+			cost := 1.0
+			for i, v := range p[:6] {
+				cost += math.Abs(float64(v) - float64(i)) // 6 params of 12 matter
+			}
+			lowest = min(lowest, cost)
+			s.Tell(p, search.Outcome{Cost: cost})
+		}
+		if h.walked > 1<<17 || name != "exhaustive" && h.walked > 0 {
+			t.Errorf("%s: walked through %d points for 60", name, h.walked)
+		}
+		if name == "auto" && lowest > 8 { // 60 draws at random have 12 on average, and seldom less than 10
+			t.Errorf("%s: the lowest cost is %v", name, lowest)
+		}
+		t.Logf("%s: %v", name, lowest)
+	}
+}
