@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,10 +62,17 @@ func (g *grid) hash(p space.Point) uint32 {
 	return h.Sum32() >> 8
 }
 
-func (g *grid) Params() []space.Param       { return g.params }
-func (g *grid) Size() float64               { return float64(len(g.points)) }
-func (g *grid) Exact() bool                 { return true }
-func (g *grid) Contains(p space.Point) bool { return g.hash(p)%8 < g.keep }
+func (g *grid) Params() []space.Param { return g.params }
+func (g *grid) Size() float64         { return float64(len(g.points)) }
+func (g *grid) Exact() bool           { return true }
+func (g *grid) Contains(p space.Point) bool {
+	for i, v := range p {
+		if int(v) >= len(g.params[i].Values) {
+			return false
+		}
+	}
+	return g.hash(p)%8 < g.keep
+}
 
 func (g *grid) Sample(r *rand.Rand) space.Point {
 	if len(g.points) == 0 {
@@ -185,13 +193,47 @@ func TestSameSeedSamePoints(t *testing.T) {
 }
 
 func TestFirstPointsComeFirst(t *testing.T) {
-	g := newGrid(5, 8, 4, 4, 4)
-	first := []space.Point{g.points[40], g.points[7], {3, 3, 99}, g.points[40], g.points[11]}
+	g := newGrid(5, 4, 4, 4, 4)
+	var outside space.Point
+	for p := range newGrid(5, 8, 4, 4, 4).All() {
+		if !g.Contains(p) {
+			outside = p
+		}
+	}
+	first := []space.Point{g.points[20], outside, g.points[7], {3, 3, 99}, g.points[7], g.points[11]}
 	for _, name := range search.Names() {
-		s, _ := search.New(name, g, search.Options{First: first[:2:2]})
-		s.Tell(g.points[40], search.Outcome{Cost: 1}) // known from an earlier run
-		if p := s.Ask(1)[0]; p.Key() != g.points[7].Key() {
-			t.Errorf("%s: the first point is %v: expected %v", name, p, g.points[7])
+		s, _ := search.New(name, g, search.Options{First: first})
+		s.Tell(g.points[20], search.Outcome{Cost: 1}) // known from an earlier run
+		for _, want := range []space.Point{g.points[7], g.points[11]} {
+			if p := s.Ask(1)[0]; p.Key() != want.Key() {
+				t.Errorf("%s: asked for %v: expected %v", name, p, want)
+			}
+		}
+		if n := len(play(t, g, s, 1, g.outcome)); n != len(g.points)-3 {
+			t.Errorf("%s: then %d points came: expected %d", name, n, len(g.points)-3)
+		}
+	}
+}
+
+// Steps that exploit take a neighbour of the best point, as long as there is one that is not known.
+func TestExploiting(t *testing.T) {
+	g := newGrid(5, 8, 12, 12, 12)
+	settings := search.DefaultSettings()
+	settings.Exploit, settings.Explore = 1, 100 // without the one, the other would go far away
+	s, _ := search.New("auto", g, search.Options{Settings: &settings})
+	var best space.Point
+	lowest := math.Inf(1)
+	for i := range 3 * settings.Spread {
+		p := s.Ask(1)[0]
+		if i >= 2*settings.Spread {
+			near := func(q space.Point) bool { return q.Key() == p.Key() }
+			if !slices.ContainsFunc(g.Neighbours(best), near) {
+				t.Fatalf("step %d tries %v, which is no neighbour of the best point %v", i, p, best)
+			}
+		}
+		o := search.Outcome{Cost: 1 + math.Abs(float64(p[0])-2) + math.Abs(float64(p[1])-2) + float64(i)/1000}
+		if s.Tell(p, o); o.Cost < lowest {
+			lowest, best = o.Cost, p
 		}
 	}
 }
@@ -201,20 +243,18 @@ func TestWarmStart(t *testing.T) {
 	g := newGrid(9, 8, 5, 5, 5)
 	for _, name := range search.Names() {
 		s, _ := search.New(name, g, search.Options{})
+		known := map[string]bool{s.Ask(1)[0].Key(): true} // other trials become known when the search has begun
 		for _, p := range g.points[:60] {
 			s.Tell(p, g.outcome(p))
-		}
-		told := map[string]bool{}
-		for _, p := range g.points[:60] {
-			told[p.Key()] = true
+			known[p.Key()] = true
 		}
 		seq := play(t, g, s, 3, g.outcome)
-		if len(seq) != len(g.points)-60 {
-			t.Errorf("%s: %d points came: expected %d", name, len(seq), len(g.points)-60)
+		if len(seq) != len(g.points)-len(known) {
+			t.Errorf("%s: %d points came: expected %d", name, len(seq), len(g.points)-len(known))
 		}
 		for _, p := range seq {
-			if told[p.Key()] {
-				t.Errorf("%s: asked for %v, which it was told of", name, p)
+			if known[p.Key()] {
+				t.Errorf("%s: asked for %v, which was known", name, p)
 			}
 		}
 	}
@@ -276,5 +316,86 @@ func TestSuited(t *testing.T) {
 		if got := search.Suited(c.ground, c.budget); got != c.want {
 			t.Errorf("for %v points and a budget of %d: %s, expected %s", c.ground.Size(), c.budget, got, c.want)
 		}
+	}
+}
+
+// huge is a ground of 10¹² points, which nobody may make whole.
+type huge struct {
+	params []space.Param
+	walked int
+}
+
+func newHuge() *huge {
+	h := &huge{}
+	for i := range 12 {
+		h.params = append(h.params, newGrid(0, 0, 10).params[0])
+		h.params[i].Name = fmt.Sprint("p", i)
+	}
+	return h
+}
+
+func (h *huge) Params() []space.Param     { return h.params }
+func (h *huge) Size() float64             { return 1e12 }
+func (h *huge) Exact() bool               { return true }
+func (h *huge) Contains(space.Point) bool { return true }
+
+func (h *huge) Sample(r *rand.Rand) space.Point {
+	p := make(space.Point, len(h.params))
+	for i := range p {
+		p[i] = uint16(r.IntN(10))
+	}
+	return p
+}
+
+func (h *huge) All() iter.Seq[space.Point] {
+	return func(yield func(space.Point) bool) {
+		for n := 0; ; n++ {
+			h.walked++
+			p := make(space.Point, len(h.params))
+			for i, rest := 0, n; i < len(p); i, rest = i+1, rest/10 {
+				p[i] = uint16(rest % 10)
+			}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+func (h *huge) Neighbours(p space.Point) []space.Point {
+	var near []space.Point
+	for i := range p {
+		for v := range uint16(10) {
+			if q := p.Clone(); v != p[i] {
+				q[i] = v
+				near = append(near, q)
+			}
+		}
+	}
+	return near
+}
+
+// In a huge ground strategies find what is good, and do not walk through it.
+func TestHugeGround(t *testing.T) {
+	for _, name := range search.Names() {
+		h := newHuge()
+		s, _ := search.New(name, h, search.Options{Seed: 1})
+		lowest := math.Inf(1)
+		for range 60 {
+			p := s.Ask(1)[0]
+			cost := 1.0
+			for i, v := range p[:6] {
+				cost += math.Abs(float64(v) - float64(i)) // 6 params of 12 matter
+			}
+			lowest = min(lowest, cost)
+			s.Tell(p, search.Outcome{Cost: cost})
+		}
+		if h.walked > 1<<17 || name != "exhaustive" && h.walked > 0 {
+			t.Errorf("%s: walked through %d points for 60", name, h.walked)
+		}
+		if name == "auto" && lowest > 8 { // 60 draws at random have 12 on average, and seldom less than 10
+			t.Errorf("%s: the lowest cost is %v", name, lowest)
+		}
+		t.Logf("%s: %v", name, lowest)
 	}
 }

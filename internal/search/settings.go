@@ -10,4 +10,4 @@ type Settings struct {
 }
 
 // DefaultSettings are those that are best on all recorded spaces.
-func DefaultSettings() Settings { return Settings{Spread: 8, Explore: 1.5, Exploit: 3, Squash: 0.1} }
+func DefaultSettings() Settings { return Settings{Spread: 6, Explore: 1.5, Exploit: 3, Squash: 0.1} }

@@ -92,7 +92,7 @@ const cacheFile = `{"device_name": "GPU", "kernel_name": "gemm", "problem_size":
 "cache": {
 "4,a": {"x": 4, "mode": "a", "time": 2.5, "times": [2.5], "compile_time": 1500, "verification_time": 0, "benchmark_time": 500},
 "1,b": {"x": 1, "mode": "b", "time": "CompilationFailedConfig"},
-"2,b": {"x": 2, "mode": "b", "__error__": "RuntimeFailedConfig"},
+"2,b": {"x": 2.0, "mode": "b", "__error__": "RuntimeFailedConfig"},
 "1,a": {"x": 1, "mode": "a", "time": 1e20},
 "8,a": {"x": 8, "mode": "a", "time": 1.25}`
 
@@ -111,6 +111,9 @@ func TestReadKernelTunerCache(t *testing.T) {
 			}
 			if v := s.Value(0, 0); v != formula.Float(4) {
 				t.Errorf("number 0 has x = %v: 4 and 4.0 are one value", v)
+			}
+			if v := s.Value(2, 0); v != formula.Int(2) {
+				t.Errorf("number 2 has x = %v: 2.0 and 2 are one value", v)
 			}
 			if v := s.Value(4, 0); v != formula.Int(8) {
 				t.Errorf("number 4 has x = %v: a value that tune_params lacks is added", v)
