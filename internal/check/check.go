@@ -97,10 +97,13 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		baselines: map[string]baselines{}, trees: map[string]*version{}, answers: map[*spec.Kernel]*lab.Answers{}, curves: map[string]*curve.Curve{}, largest: map[string]int64{}, done: &atomic.Int64{},
 	}
 	defer c.closeTrees()
-	if err := c.open(ctx); err != nil {
+	err := c.open(ctx)
+	if c.lab != nil {
+		defer c.lab.Close()
+	}
+	if err != nil {
 		return nil, err
 	}
-	defer c.lab.Close()
 	if why := c.unrecorded(); opts.Update && why != "" { // before anybody waits for the measurements
 		r.Emit(run.Event{Kind: run.Note, Text: "nothing will become the baseline: " + why})
 	}

@@ -121,6 +121,14 @@ func TestCleanupOfKilledRuns(t *testing.T) {
 	if got := records(root); len(got) != 2 { // of those that go on
 		t.Errorf("records %v", got)
 	}
+	beside, _ := poolIn(t, root, "")
+	if err := beside.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := cleaned(); got != "" {
+		t.Errorf("a run that goes on is cleaned up after: %q", got)
+	}
+	beside.Close()
 	other.Close()
 	b.Close()
 	if got := records(root); len(got) != 0 {

@@ -52,7 +52,8 @@ func keep(dir string) {
 }
 
 // started returns the processes that a test's folder has to do with, as pid → command line: by their
-// environment, their command line (sshd overwrites the first) or, since cells have none, their binary.
+// environment, their command line (sshd overwrites the first), their folder (slurmstepd overwrites both)
+// or, since cells have none, their binary.
 func started(dir string) map[int]string {
 	found := map[int]string{}
 	entries, _ := os.ReadDir("/proc")
@@ -67,7 +68,8 @@ func started(dir string) map[int]string {
 		}
 		env, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ"))
 		exe, _ := os.Readlink(filepath.Join("/proc", entry.Name(), "exe"))
-		if bytes.Contains(line, []byte(dir+"/")) || bytes.Contains(append([]byte{0}, env...), []byte("\x00"+mark+dir+"\x00")) || strings.HasPrefix(exe, dir+"/") {
+		cwd, _ := os.Readlink(filepath.Join("/proc", entry.Name(), "cwd"))
+		if cwd == dir || bytes.Contains(line, []byte(dir+"/")) || bytes.Contains(append([]byte{0}, env...), []byte("\x00"+mark+dir+"\x00")) || strings.HasPrefix(exe, dir+"/") {
 			found[pid] = strings.ReplaceAll(string(line), "\x00", " ")
 		}
 	}

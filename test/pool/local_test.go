@@ -3,6 +3,7 @@ package pool
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -52,7 +53,7 @@ func TestInterruptedRun(t *testing.T) {
 }
 
 // A launch command that fails, or prints something else than a worker, ends the run with the command and
-// what it printed last.
+// what it printed last. What it may have begun is cleaned up.
 func TestPoolThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -62,10 +63,13 @@ func TestPoolThatDoesNotStart(t *testing.T) {
 		"garbage": {`"sh -c 'echo Welcome to the cluster'"`, "the worker did not start: protocol: noise: the peer closed after 23 bytes that were no hello: Welcome to the cluster (its command: sh -c"},
 		"endless": {`"yes garbage"`, "and no hello among them: garbage; garbage"},
 	} {
-		for _, command := range []string{"bench", "fuzz"} {
-			dir := s.project(name, fmt.Sprintf("  here: {launch: %s, workers: 3}\n", test.launch), 2, 1, 1)
+		for _, command := range []string{"bench", "fuzz", "check"} {
+			dir := s.project(name, fmt.Sprintf("  here: {launch: %s, workers: 3, cleanup: \"touch %s/cleaned-%s-%s\"}\n", test.launch, s.dir, name, command), 2, 1, 1)
 			r := s.start(dir, command, "--pool", "here")
 			<-r.done
+			if _, err := os.Stat(fmt.Sprintf("%s/cleaned-%s-%s", s.dir, name, command)); err != nil {
+				t.Errorf("%s %s: %v", command, name, err)
+			}
 			if text := r.stderr.String(); r.ProcessState.ExitCode() != 3 || strings.Count(text, test.want) != 1 || !strings.Contains(text, "hint: ") && name != "missing" {
 				t.Errorf("%s %s: %s\n%s%s", command, name, r.ProcessState, text, r.stdout.String())
 			}
