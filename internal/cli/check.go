@@ -43,6 +43,9 @@ func (o *checkOptions) check() error {
 	if o.PlanOnly && o.Update {
 		return usage("--plan measures nothing, so there is nothing for --update-baseline")
 	}
+	if o.Fork && o.pool != "" {
+		return usage("--fork and --pool exclude each other: the commands of the pool would be those of the change, and run outside of any sandbox")
+	}
 	switch o.explain {
 	case "auto":
 		o.Explain.Static = o.Fork
