@@ -63,29 +63,31 @@ const graceTime = 2 * time.Second
 func (t *tune) choose() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.Strategy == search.Default && t.fitsBudget() {
-		t.tuning.Strategy = "exhaustive" // there is nothing to be clever about
+	ground := t.ground()
+	if t.Strategy == search.Default {
+		t.tuning.Strategy = search.Suited(ground, t.affordable())
 	}
 	var err error
-	t.strategy, err = search.New(t.tuning.Strategy, t.ground(), search.Options{Seed: t.run.Seed, Budget: t.planned(), First: t.first()})
+	t.strategy, err = search.New(t.tuning.Strategy, ground, search.Options{Seed: t.run.Seed, Budget: t.planned(), First: t.first()})
 	if err == nil {
 		t.retell()
 	}
 	return err
 }
 
-// fitsBudget reports whether there is time to try the whole space, if every setting takes as long as
-// today's defaults did.
-func (t *tune) fitsBudget() bool {
-	if !t.space.Exact() || t.Most > 0 && float64(t.Most) < t.space.Size() {
-		return false
+// affordable returns how many settings there is time for, if every one takes as long as today's defaults
+// did.
+func (t *tune) affordable() int {
+	each := max(trialLeast, t.tuning.Trials[len(t.tuning.Trials)-1].DeviceS)
+	n := int(time.Until(t.until).Seconds() / each)
+	if t.Most > 0 {
+		n = min(n, t.Most)
 	}
-	each := max(exhaustLeast, t.tuning.Trials[len(t.tuning.Trials)-1].DeviceS)
-	return each*t.space.Size() <= time.Until(t.until).Seconds()
+	return n
 }
 
-// exhaustLeast is the least that a setting is expected to take, in seconds: compilers work, too.
-const exhaustLeast = 0.1
+// trialLeast is the least that a setting is expected to take, in seconds: compilers work, too.
+const trialLeast = 0.1
 
 // planned returns how many trials there will be, as far as that is known.
 func (t *tune) planned() int {
