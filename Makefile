@@ -88,9 +88,9 @@ fmt: $(LINT) ## format the sources as lint wants them
 # which lab runs check and fuzz on several goroutines, and those of FEW that are about goroutines: they have it.
 GOROUTINES := ^[[:space:]]*go (func|[a-z])|\.Go\(|"sync(/atomic)?"
 ALONE := check fuzz report verify
-FEW := $(if $(SHORT),build ratchet)
+FEW := $(if $(SHORT),build ratchet space search/score)
 SIMULATIONS := ^Test(FamilyLevel|RulesOnRealRounds|OperatingCurveOnRealRounds|UnpairedFalseAlarms|PairMeansOnRecordedBlocks|CoverageOnRealRounds|ClustersFalseAlarms|StoppingOnWidth|BootstrapMedianCoverage|MedianCICoverage|ClosedForm)$$
-SHARED := ^(TestPoolShares|TestExamineAll$(if $(SHORT),|TestBuildersShareACache|TestDoneHoldsNoCompilerBack|TestOrderDuplicatesAndFailures|TestKilledCompiler|TestConcurrentUpdates))
+SHARED := ^(TestPoolShares|TestExamineAll$(if $(SHORT),|TestBuildersShareACache|TestDoneHoldsNoCompilerBack|TestOrderDuplicatesAndFailures|TestKilledCompiler|TestConcurrentUpdates|TestConcurrentUse$$|TestReplayStopsWhenItIsToldTo))
 
 # Lint has vetted them; without paths in them, builds of another clone serve this one; without tables for
 # debuggers, linking takes half as long.

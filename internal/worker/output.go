@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -78,7 +79,9 @@ func (s *server) collect(c *child, of problem, claimed []wire.Left) ([]wire.Buff
 			kind = wider
 		}
 		sha, err := s.store.keep(filepath.Join(c.leaves, strconv.Itoa(number)+".bin"), arg.Count*int64(kind.Size()), c.alone)
-		if errors.Is(err, errNoOutput) {
+		if errors.Is(err, errNoOutput) && c.hasVanished() {
+			return nil, c.fail(nil)
+		} else if errors.Is(err, errNoOutput) {
 			return nil, c.fail(c.forged(fmt.Sprintf("left an invalid output of argument %s: %v", arg.Name, err)))
 		}
 		if err != nil {
@@ -91,6 +94,23 @@ func (s *server) collect(c *child, of problem, claimed []wire.Left) ([]wire.Buff
 		kept = append(kept, one)
 	}
 	return kept, nil
+}
+
+// vanishMost is how long it takes at most until a cell whose folders are removed is known to have ended.
+const vanishMost = 2 * time.Second
+
+// hasVanished reports whether a cell's outputs are gone because it has ended, for whatever reason: its
+// folders go with it.
+func (c *child) hasVanished() bool {
+	if _, err := os.Stat(c.leaves); !errors.Is(err, os.ErrNotExist) {
+		return false
+	}
+	select {
+	case <-c.exited:
+		return true
+	case <-time.After(vanishMost):
+		return false
+	}
 }
 
 // keptBytes bounds the outputs of cells that are kept; the newest few are kept whatever their size.

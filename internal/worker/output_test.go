@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"pawl/internal/result"
+	"pawl/internal/worker/wire"
 )
 
 // A cell's output is taken only if it is what was requested, and belongs to the worker from then
@@ -217,5 +221,25 @@ func TestOutputsOfACellThatHasEnded(t *testing.T) {
 	c.scratch = file
 	if _, err := c.outputFolder(problem{}); err == nil {
 		t.Error("made a folder below a file")
+	}
+}
+
+// A cell that was killed after its answer has left no outputs, and is no cheat. One that removes them
+// itself is.
+func TestOutputsThatAreGone(t *testing.T) {
+	t.Parallel()
+	of := problem{args: []wire.Arg{{Name: "y", Buffer: true, Role: "out", DType: "f32", Count: 4}}}
+	for _, killed := range []bool{true, false} {
+		c := startFamily(t, "sleep 600 >/dev/null &")
+		c.leaves = filepath.Join(t.TempDir(), "outputs")
+		if killed {
+			_ = c.proc.Kill()
+		}
+		s := &server{store: &store{dir: t.TempDir()}}
+		_, err := s.collect(c, of, []wire.Left{{Arg: 0}})
+		fault, ok := errors.AsType[*result.Fault](err)
+		if !ok || (fault.Cause == result.CauseForged) == killed {
+			t.Errorf("killed %t: %v", killed, err)
+		}
 	}
 }

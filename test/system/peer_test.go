@@ -32,23 +32,32 @@ func TestWorkersThatAreNone(t *testing.T) {
 	hello := `{"v":1,"id":0,"op":"hello","body":{"protocol":"1.0","cells":["host"]}}`
 	for _, tc := range []struct {
 		name, script string
-		cause        result.Cause
+		cause        result.Cause // none: no worker started, so that there is nothing to report
 		says         string
 	}{
-		{"endless noise", "yes noise", result.CauseProtocol, "no hello"},
-		{"nothing", "exit 7", result.CauseProtocol, "exit status 7"},
-		{"stderr is shown", "echo 'ssh: no route to host' >&2; exit 255", result.CauseProtocol, "no route to host"},
-		{"other protocol", `echo '{"v":2,"id":0,"op":"hello","body":{}}'; cat >/dev/null`, result.CauseProtocol, "speaks protocol 2"},
+		{"endless noise", "yes noise", "", "no hello"},
+		{"nothing", "exit 7", "", "exit status 7"},
+		{"stderr is shown", "echo 'ssh: no route to host' >&2; exit 255", "", "no route to host"},
+		{"other protocol", `echo '{"v":2,"id":0,"op":"hello","body":{}}'; cat >/dev/null`, "", "speaks protocol 2"},
 		{"noise after hello", "echo '" + hello + "'; echo boom; cat >/dev/null", result.CauseProtocol, "malformed"},
 		{"truncated", "echo '" + hello + `'; read line; printf '{"v":1,"id":1,"op"'`, result.CauseKilled, "in the middle of an answer"},
 		{"oversized", "echo '" + hello + `'; read line; echo '{"v":1,"id":1,"op":"ok","blob":{"len":99999999,"sha256":""}}'; cat >/dev/null`, result.CauseProtocol, "oversized"},
 		{"ends", "echo '" + hello + "'; read line; exit 9", result.CauseKilled, "exit status 9"},
-		{"no such command", "exec /no/such/program", result.CauseProtocol, "not found"},
+		{"no such command", "exec /no/such/program", "", "not found"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, "good")
 			p.pool(tc.script)
+			if tc.cause == "" {
+				got := p.run("bench", "--pool", "far")
+				for _, part := range []string{tc.says, "its command: " + p.dir + "/worker.sh", "hint: "} {
+					if got.code != 3 || !strings.Contains(got.stderr, part) {
+						t.Errorf("exit code %d without %q\n%s", got.code, part, got.stderr)
+					}
+				}
+				return
+			}
 			report, got := p.bench("--pool", "far")
 			mustFault(t, rowOf(t, report, "good"), tc.cause, tc.says)
 			if got.code == 0 {
