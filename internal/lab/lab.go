@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type Options struct {
 	Timeout time.Duration // the longest one launch may take
 	Peaks   string        // folder of measured peaks; "": the report has no percent of roof
 	Class   string        // of the device, where the user names it
+	OnWait  func()        // is called when another run has the device, and this one waits for it; may be nil
 }
 
 // Check refuses settings that make no sense.
@@ -371,6 +373,9 @@ func (l *Lab) warn(w result.Warning) {
 func (l *Lab) launch(ctx context.Context) (*worker.Client, error) {
 	opts := worker.Options{Command: l.Worker, OnNote: func(text string) {
 		l.run.Emit(run.Event{Kind: run.Note, Text: text})
+		if l.OnWait != nil && strings.Contains(text, worker.Waiting) {
+			l.OnWait()
+		}
 		if l.pooled() {
 			l.shared.hear(text)
 		}

@@ -28,13 +28,12 @@ func (t *tune) finalsTime() time.Duration {
 
 // search tries points until the budget, the points or the user's patience end.
 func (t *tune) search(ctx context.Context) error {
-	t.until = t.began.Add(t.Budget - t.finalsTime())
-	ctx, cancel := context.WithDeadline(ctx, t.until.Add(graceTime))
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := context.AfterFunc(ctx, t.wakeAll)
 	defer stop()
-	timer := time.AfterFunc(time.Until(t.until), t.wakeAll)
-	defer timer.Stop()
+	t.startClock(cancel)
+	defer t.stopClock()
 	err := t.lanes(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,7 +165,7 @@ func (t *tune) build(ctx context.Context, c *candidate) {
 		}})
 		return
 	case fault != nil:
-		t.record(c, &result.Trial{Status: statusOf(fault), Fault: fault})
+		t.record(c, &result.Trial{Status: statusOf(fault), Fault: explained(fault, faultLog(c))})
 		return
 	}
 	for _, job := range c.jobs {
@@ -195,6 +194,18 @@ func firstFault(c *candidate) *result.Fault {
 		}
 	}
 	return nil
+}
+
+// faultLog returns what the tool printed whose failure firstFault returns.
+func faultLog(c *candidate) string {
+	for _, job := range c.jobs {
+		if job.Record.Fault != nil {
+			if made := job.Record.Build; made != nil {
+				return made.Output
+			}
+		}
+	}
+	return ""
 }
 
 // equalTo returns the trial of a setting that compiles to what another one does.

@@ -71,6 +71,7 @@ func (s *station) try(ctx context.Context, c *candidate) (*result.Trial, error) 
 	began := time.Now()
 	trial := &result.Trial{}
 	lease, err := s.open(ctx, c)
+	began = began.Add(s.goOn())
 	if err == nil {
 		trial.On, trial.Cut, err = s.onAll(ctx, c, lease)
 		err = s.leave(ctx, c, lease, err)
