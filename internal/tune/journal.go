@@ -73,7 +73,7 @@ func (h heading) differs(other heading) string {
 	case !same(h.Configs, other.Configs):
 		return "it was on other configs: " + strings.Join(other.Configs, ", ")
 	case h.Objective != other.Objective || h.Over != other.Over || !maps.Equal(h.Weights, other.Weights):
-		return "it had another objective"
+		return "its --objective, --over or --weight was another"
 	case h.Class != other.Class:
 		return "it ran on " + other.Class
 	case h.Compiler != other.Compiler:
