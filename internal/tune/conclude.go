@@ -31,6 +31,9 @@ func (t *tune) conclude() {
 	if t.Objective != Time {
 		t.tuning.Front = effect.Front(t.tuning.Trials, len(t.configs))
 	}
+	if t.journal.broken != nil {
+		t.report.Warnings = append(t.report.Warnings, t.journal.lost())
+	}
 	winner := t.tuning.Winner()
 	t.pick(winner)
 	switch {
@@ -50,6 +53,8 @@ func (t *tune) conclude() {
 		t.tuning.NoSuggestion = "the search ended before the best could play against today's defaults: " + t.kernelSetting(t.best) + " looked " + unit.PercentPlain(1-t.best.Cost) + " faster"
 	case winner == nil:
 		t.tuning.NoSuggestion = "no finalist could play to the end: " + t.tuning.Finalists[0].Fault.Message
+	case winner.Overall > 0:
+		t.tuning.NoSuggestion = fmt.Sprintf("played in turns, the best is %s slower than today's defaults", unit.PercentPlain(winner.Overall))
 	case winner.Overall > -result.WorthwhileGain:
 		t.tuning.NoSuggestion = fmt.Sprintf("the best is %s faster than today's defaults: under %s is noise, do not bother", unit.PercentPlain(max(0, -winner.Overall)), unit.PercentPlain(result.WorthwhileGain))
 	case !t.sure:

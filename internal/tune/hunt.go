@@ -273,7 +273,10 @@ func (t *tune) settle(c *candidate, trial *result.Trial) {
 	trial.CompileS, trial.Identity = c.compileS, c.jobs[0].Identity()
 	t.inFlight--
 	t.tuning.Trials = append(t.tuning.Trials, trial)
-	t.journal.write(trial)
+	if t.journal.write(trial); t.journal.broken != nil && !t.journal.said {
+		t.journal.said = true
+		t.run.Emit(run.Event{Kind: run.Note, Text: t.journal.lost().Message})
+	}
 	if trial.Status == result.TrialOK || trial.Status == result.TrialCut {
 		t.pace.tried(trial.DeviceS)
 	}
