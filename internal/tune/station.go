@@ -134,10 +134,9 @@ func (s *station) onAll(ctx context.Context, c *candidate, lease *lab.Lease) (on
 		if err := s.verify(ctx, i, job, lease); err != nil {
 			return nil, false, err
 		}
-		limit := s.cutAt(costs)
 		scale := s.scaleOf(i)
 		opts := s.Measure
-		opts.Cut, opts.Warm = limit*scale, true
+		opts.Cut, opts.Warm = s.cutSeconds(costs, scale), true
 		timing, err := s.measure(ctx, job, lease, opts)
 		s.busy(time.Since(began), timing)
 		if err != nil {
