@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,7 +48,7 @@ type tuneOptions struct {
 func (o *tuneOptions) AddFlags(f *pflag.FlagSet) {
 	o.Options, o.output.pictures = tune.Default(), true
 	o.runOptions.AddFlags(f)
-	f.DurationVar(&o.Budget, "budget", o.Budget, "how long the whole search may take, compiling and the final duets included")
+	f.DurationVar(&o.Budget, "budget", o.Budget, "how long the whole search may take, compiling and the final duets included; waiting for another pawl does not count")
 	f.IntVar(&o.Most, "trials", 0, "settings to try at most; 0: as many as there is time for")
 	f.StringVar(&o.Strategy, "strategy", o.Strategy, "how the next setting is chosen: "+strings.Join(search.Names(), ", "))
 	f.StringVar(&o.Objective, "objective", o.Objective, "what is made small: time, energy (per launch), or both")
@@ -132,7 +133,11 @@ func runTuneLast(ctx context.Context, e *env, opts *tuneOptions, patterns []stri
 	if err != nil {
 		return err
 	}
-	if err := opts.output.print(e, made, relative(past.Path())); err != nil {
+	shown := *made
+	if opts.apply { // the next step is not what this command does
+		shown.Command = append(slices.Clone(made.Command), "--apply")
+	}
+	if err := opts.output.print(e, &shown, relative(past.Path())); err != nil {
 		return fmt.Errorf("print the report: %w", err)
 	}
 	files, edit := opts.leave(ctx, e, s, made)

@@ -39,6 +39,7 @@ type Options struct {
 	Timeout time.Duration // the longest one launch may take
 	Peaks   string        // folder of measured peaks; "": the report has no percent of roof
 	Class   string        // of the device, where the user names it
+	OnWait  func()        // is called when another run has the device, and this one waits for it; may be nil
 }
 
 // Check refuses settings that make no sense.

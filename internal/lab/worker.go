@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"pawl/internal/result"
@@ -74,6 +75,9 @@ func (l *Lab) warn(w result.Warning) {
 func (l *Lab) launch(ctx context.Context) (*worker.Client, error) {
 	opts := worker.Options{Command: l.Worker, OnNote: func(text string) {
 		l.run.Emit(run.Event{Kind: run.Note, Text: text})
+		if l.OnWait != nil && strings.Contains(text, worker.Waiting) {
+			l.OnWait()
+		}
 		if l.pooled() {
 			l.shared.hear(text)
 		}

@@ -61,7 +61,7 @@ func (s *search) found() string {
 		return "the best is " + unit.PercentPlain(max(0, -s.winner.Overall)) + " better: noise, do not bother"
 	case worked == 0 && failed > 0:
 		return "every candidate failed"
-	case s.winner != nil && s.winner.Overall <= -result.WorthwhileGain:
+	case s.winner != nil && s.winner.Overall <= -result.WorthwhileGain, s.unproven():
 		return "nothing is suggested"
 	}
 	return "nothing better than today's defaults"
@@ -76,6 +76,14 @@ func (s *search) over() string {
 // noise reports whether the winner is better by so little that applying it is not worth the while.
 func (s *search) noise() bool {
 	return s.winner != nil && s.NoSuggestion != "" && s.winner.Overall <= 0 && s.winner.Overall > -result.WorthwhileGain
+}
+
+// unproven reports whether a trial seemed better than today's defaults by more than noise, and the finals
+// have not decided about it.
+func (s *search) unproven() bool {
+	return s.winner == nil && s.today != nil && s.today.Measured() && slices.ContainsFunc(s.Trials, func(t *result.Trial) bool {
+		return t.Measured() && t.Cost <= (1-result.WorthwhileGain)*s.today.Cost
+	})
 }
 
 // what names that of which there is to be less.
@@ -153,11 +161,23 @@ func (s *search) commonest() string {
 func (s *search) next() string {
 	switch {
 	case s.r.Interrupted:
-		return s.again() + " --resume goes on"
+		return s.resume() + " goes on"
 	case s.suggested() && !slices.Contains(s.r.Command, "--apply"):
 		return "apply it: " + s.again() + " --last --apply"
+	case s.unproven():
+		return s.resume() + " goes on; a longer --budget has time for more duets"
 	}
 	return ""
+}
+
+// resume is the command that goes on with this search: that of the search itself, since a search goes on
+// with the configs, objective and weights that it began with.
+func (s *search) resume() string {
+	words := slices.DeleteFunc(slices.Clone(s.r.Command), func(word string) bool { return word == "--resume" || word == "--last" })
+	if len(words) < 2 || words[1] != "tune" {
+		return s.again() + " --resume"
+	}
+	return term.ShellLine(append(each(words, view.Flat), "--resume")...)
 }
 
 // again is the beginning of a command about this search.

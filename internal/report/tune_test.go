@@ -54,6 +54,11 @@ func TestTuneSays(t *testing.T) {
 	unsure.Tuning.NoSuggestion = "the best seems 19.9% faster than today's defaults, but its interval includes 0"
 	stopped := attentionSearch()
 	stopped.Interrupted, stopped.Tuning.Ended = true, "interrupted"
+	stopped.Command = []string{"pawl", "tune", "attention/small", "--over", "worst", "--resume"}
+	unplayed, whole := attentionSearch(), attentionSearch()
+	unplayed.Tuning.Finalists, unplayed.Rows, unplayed.Tuning.NoSuggestion = nil, nil, "the search ended before the best could play"
+	whole.Interrupted, whole.Tuning.Ended = true, "interrupted"
+	whole.Tuning.Space.Size, whole.Tuning.Space.Exact = float64(len(whole.Tuning.Trials)), true
 	for name, test := range map[string]struct {
 		r    *result.Report
 		says []string
@@ -63,8 +68,10 @@ func TestTuneSays(t *testing.T) {
 		"noise":                  {softmaxSearch(), []string{"nothing is suggested: the best is 2.0% faster than today's defaults: under 5% is noise, do not bother", "truncated search"}, "apply it"},
 		"every candidate failed": {searchOfFailures(), []string{"every candidate failed: 44 × compile error, most often: softmax.c:12:9: error: LANES undeclared"}, "apply it"},
 		"defaults failed too":    {one, []string{"every candidate failed: 44 × compile error"}, "measured"},
-		"stopped early":          {stoppedSearch(), []string{"interrupted: nothing is suggested", "pawl tune softmax --resume goes on", "by the user, after 6.8 s: a truncated search"}, "apply it"},
-		"stopped with a winner":  {stopped, []string{"interrupted: 19.9% less time", "pawl tune attention --resume goes on", "truncated search"}, ""},
+		"stopped early":          {stoppedSearch(), []string{"interrupted: nothing is suggested", "--resume goes on", "by the user, after 6.8 s: a truncated search"}, "apply it"},
+		"stopped with a winner":  {stopped, []string{"interrupted: 19.9% less time", "pawl tune attention/small --over worst --resume goes on", "truncated search"}, ""},
+		"finals not played":      {unplayed, []string{"--resume goes on; a longer --budget has time for more duets"}, "nothing better"},
+		"stopped in the finals":  {whole, []string{"every setting was tried, but not every final was played"}, "truncated"},
 		"nothing tried":          {nothing, []string{"tried   nothing of 96 settings", "nothing was tried: nothing could be tried"}, "failed"},
 		"applied already":        {applied, []string{"19.9% less time"}, "apply it"},
 		"energy":                 {energy, []string{"19.9% less energy"}, "less time on"},

@@ -108,7 +108,11 @@ func (s *search) ended() string {
 	case "count":
 		return "by the number of settings that it was to try" + truncated
 	case "interrupted":
-		return "by the user, after " + seconds(s.SpentS) + truncated
+		after := "by the user, after " + seconds(s.SpentS)
+		if s.Space.Exact && float64(len(s.Trials)) >= s.Space.Size {
+			return after + ": every setting was tried, but not every final was played"
+		}
+		return after + truncated
 	}
 	return when(s.r.Interrupted, "by the user"+truncated)
 }

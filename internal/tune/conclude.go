@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"pawl/internal/effect"
@@ -30,20 +31,30 @@ func (t *tune) conclude() {
 	if t.Objective != Time {
 		t.tuning.Front = effect.Front(t.tuning.Trials, len(t.configs))
 	}
+	if t.journal.broken != nil {
+		t.report.Warnings = append(t.report.Warnings, t.journal.lost())
+	}
 	winner := t.tuning.Winner()
 	t.pick(winner)
-	tried := unit.Plural(len(t.tuning.Trials), "setting", "settings")
 	switch {
+	case len(t.tuning.Trials) == 0:
+		t.tuning.NoSuggestion = "the search ended before anything was tried"
+	case t.best == nil && len(t.tuning.Trials) == 1:
+		t.tuning.NoSuggestion = "the only setting that was tried does not work"
 	case t.best == nil:
-		t.tuning.NoSuggestion = "none of the " + tried + " that were tried works"
+		t.tuning.NoSuggestion = fmt.Sprintf("none of the %d settings that were tried works", len(t.tuning.Trials))
 	case !t.defaultsWork:
 		t.tuning.NoSuggestion = "today's defaults do not work, so that nothing can be said to be faster; the best that works is " + t.kernelSetting(t.best)
+	case len(t.tuning.Trials) == 1:
+		t.tuning.NoSuggestion = "only today's defaults were tried"
 	case len(t.tuning.Finalists) == 0 && len(t.contenders()) == 0:
-		t.tuning.NoSuggestion = "none of " + tried + " is faster than today's defaults"
-	case winner == nil && len(t.tuning.Finalists) == 0:
+		t.tuning.NoSuggestion = fmt.Sprintf("none of %d settings is faster than today's defaults", len(t.tuning.Trials))
+	case winner == nil && t.unplayed():
 		t.tuning.NoSuggestion = "the search ended before the best could play against today's defaults: " + t.kernelSetting(t.best) + " looked " + unit.PercentPlain(1-t.best.Cost) + " faster"
 	case winner == nil:
 		t.tuning.NoSuggestion = "no finalist could play to the end: " + t.tuning.Finalists[0].Fault.Message
+	case winner.Overall > 0:
+		t.tuning.NoSuggestion = fmt.Sprintf("played in turns, the best is %s slower than today's defaults", unit.PercentPlain(winner.Overall))
 	case winner.Overall > -result.WorthwhileGain:
 		t.tuning.NoSuggestion = fmt.Sprintf("the best is %s faster than today's defaults: under %s is noise, do not bother", unit.PercentPlain(max(0, -winner.Overall)), unit.PercentPlain(result.WorthwhileGain))
 	case !t.sure:
@@ -55,6 +66,13 @@ func (t *tune) conclude() {
 			}
 		}
 	}
+}
+
+// unplayed reports whether the end of the search, and nothing else, kept every finalist from playing.
+func (t *tune) unplayed() bool {
+	return !slices.ContainsFunc(t.tuning.Finalists, func(f *result.Finalist) bool {
+		return f.Fault == nil || f.Fault.Cause != result.CauseInterrupted
+	})
 }
 
 // pick finds the best setting of each config, where several have one setting.

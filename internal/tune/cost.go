@@ -62,6 +62,19 @@ func (t *tune) cutAt(costs []float64) float64 {
 	return math.Exp((left + weights*math.Log(limit)) / t.weight(at))
 }
 
+// cutSeconds returns the median on the next config above which a trial is given up, where a cost of 1 is
+// scale seconds; 0: none. What is not slower than the best was is never given up: today's defaults may have
+// been measured beside busy compilers when the best was tried, and its cost then be too low for ever.
+func (t *tune) cutSeconds(costs []float64, scale float64) float64 {
+	limit := t.cutAt(costs) * scale
+	if limit == 0 {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return max(limit, cutBeyond*t.best.On[len(costs)].MedianS)
+}
+
 // relative returns a trial's cost on a config.
 func (t *tune) relative(trial *result.Trial, config int) float64 {
 	on := trial.On[config]

@@ -233,13 +233,13 @@ func (t *tune) caseOf(m *match) judge.Case {
 func (f *finalist) sum(t *tune) {
 	var low, middle, high []float64
 	for i, m := range f.matches {
-		if m.fault != nil && f.out.Fault == nil {
+		if m.fault != nil && m.fault.Cause != result.CauseInterrupted && f.out.Fault == nil {
 			f.out.Fault = m.fault
 		}
 		c := m.change
-		if c == nil {
+		if c == nil || m.fault != nil {
 			if f.out.Fault == nil {
-				f.out.Fault = &result.Fault{Stage: "measure", Cause: result.CauseInterrupted, Message: "the budget ended before it had played on " + t.configs[i].Name}
+				f.out.Fault = &result.Fault{Stage: "measure", Cause: result.CauseInterrupted, Message: "the search ended before it had played on " + t.configs[i].Name}
 			}
 			continue
 		}

@@ -29,22 +29,21 @@ func (t *tune) finalsTime() time.Duration {
 // search tries points until the budget, the points or the user's patience end. Today's defaults come
 // first, alone: everything is measured against them.
 func (t *tune) search(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, t.wakeAll)
+	defer stop()
+	t.startClock(cancel)
+	defer t.stopClock()
 	first := &station{tune: t, lane: t.lab}
 	err := t.tryDefaults(ctx, first)
 	first.close(context.WithoutCancel(ctx))
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	t.until = t.began.Add(t.Budget - t.finalsTime())
 	if err := t.choose(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithDeadline(ctx, t.until.Add(graceTime))
-	defer cancel()
-	stop := context.AfterFunc(ctx, t.wakeAll)
-	defer stop()
-	timer := time.AfterFunc(time.Until(t.until), t.wakeAll)
-	defer timer.Stop()
 	err = t.lanes(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,7 +177,7 @@ func (t *tune) build(ctx context.Context, c *candidate) {
 		}})
 		return
 	case fault != nil:
-		t.record(c, &result.Trial{Status: statusOf(fault), Fault: fault})
+		t.record(c, &result.Trial{Status: statusOf(fault), Fault: explained(fault, faultLog(c))})
 		return
 	}
 	for _, job := range c.jobs {
@@ -207,6 +206,18 @@ func firstFault(c *candidate) *result.Fault {
 		}
 	}
 	return nil
+}
+
+// faultLog returns what the tool printed whose failure firstFault returns.
+func faultLog(c *candidate) string {
+	for _, job := range c.jobs {
+		if job.Record.Fault != nil {
+			if made := job.Record.Build; made != nil {
+				return made.Output
+			}
+		}
+	}
+	return ""
 }
 
 // equalTo returns the trial of a setting that compiles to what another one does.
@@ -274,7 +285,10 @@ func (t *tune) settle(c *candidate, trial *result.Trial) {
 	trial.CompileS, trial.Identity = c.compileS, c.jobs[0].Identity()
 	t.inFlight--
 	t.tuning.Trials = append(t.tuning.Trials, trial)
-	t.journal.write(trial)
+	if t.journal.write(trial); t.journal.broken != nil && !t.journal.said {
+		t.journal.said = true
+		t.run.Emit(run.Event{Kind: run.Note, Text: t.journal.lost().Message})
+	}
 	if trial.Status == result.TrialOK || trial.Status == result.TrialCut {
 		t.pace.tried(trial.DeviceS)
 	}

@@ -42,7 +42,8 @@ type heading struct {
 // journal writes trials, and has what was known before.
 type journal struct {
 	file   *os.File
-	broken bool // a line could not be written
+	broken error // why a line could not be written; nil: all were
+	said   bool  // whoever follows the run was told
 	before float64
 	hints  []space.Point
 	known  []*result.Trial
@@ -73,7 +74,7 @@ func (h heading) differs(other heading) string {
 	case !same(h.Configs, other.Configs):
 		return "it was on other configs: " + strings.Join(other.Configs, ", ")
 	case h.Objective != other.Objective || h.Over != other.Over || !maps.Equal(h.Weights, other.Weights):
-		return "it had another objective"
+		return "its --objective, --over or --weight was another"
 	case h.Class != other.Class:
 		return "it ran on " + other.Class
 	case h.Compiler != other.Compiler:
@@ -228,16 +229,20 @@ func (t *tune) takeOver() {
 	}
 }
 
-// write adds a trial. What cannot be written is said once; the search goes on.
+// write adds a trial. The search goes on when that fails.
 func (j *journal) write(trial *result.Trial) { j.line(trial) }
 
 func (j *journal) line(v any) {
 	raw, err := json.Marshal(v)
-	if err != nil || j.file == nil || j.broken {
+	if err != nil || j.file == nil || j.broken != nil {
 		return
 	}
-	_, err = j.file.Write(append(raw, '\n'))
-	j.broken = err != nil // a line that is half written is the last that counts
+	_, j.broken = j.file.Write(append(raw, '\n')) // a line that is half written is the last that counts
+}
+
+// lost says that trials are not written down any more.
+func (j *journal) lost() result.Warning {
+	return result.Warning{Code: "journal", Message: fmt.Sprintf("--resume will not know the trials from here on: %v", j.broken), Hint: "free some space"}
 }
 
 func (j *journal) close() {

@@ -41,7 +41,7 @@ func (t *tune) tryDefaults(ctx context.Context, s *station) error {
 	c := t.defaults
 	if fault := firstFault(c); fault != nil {
 		t.begun()
-		t.record(c, &result.Trial{Status: statusOf(fault), Fault: fault})
+		t.record(c, &result.Trial{Status: statusOf(fault), Fault: explained(fault, faultLog(c))})
 		return nil
 	}
 	for _, job := range c.jobs {

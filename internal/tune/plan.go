@@ -52,6 +52,7 @@ type tune struct {
 	defaultsWork bool      // the scale is that of today's defaults
 	sure         bool      // the winner's interval says that it is faster than them
 	until        time.Time // when the search ends, and the finals begin
+	clock        clock
 }
 
 // candidate is a point on its way through compiler and device.

@@ -74,9 +74,7 @@ func (s *station) try(ctx context.Context, c *candidate) (*result.Trial, error) 
 	began := time.Now()
 	trial := &result.Trial{}
 	lease, err := s.open(ctx, c)
-	if c == s.defaults {
-		s.waited(time.Since(began))
-	}
+	began = began.Add(s.goOn())
 	if err == nil {
 		trial.On, trial.Cut, err = s.onAll(ctx, c, lease)
 		err = s.leave(ctx, c, lease, err)
@@ -93,16 +91,6 @@ func (s *station) try(ctx context.Context, c *candidate) (*result.Trial, error) 
 	s.judge(trial)
 	return trial, nil
 }
-
-// waited takes the time that another run had the device out of the budget.
-func (s *station) waited(took time.Duration) {
-	if took > waitLeast {
-		s.began = s.began.Add(took)
-	}
-}
-
-// waitLeast is longer than opening a cell takes.
-const waitLeast = 3 * time.Second
 
 // judge gives a measured trial its cost.
 func (s *station) judge(trial *result.Trial) {
@@ -149,10 +137,9 @@ func (s *station) onAll(ctx context.Context, c *candidate, lease *lab.Lease) (on
 		if err := s.verify(ctx, i, job, lease); err != nil {
 			return nil, false, err
 		}
-		limit := s.cutAt(costs)
 		scale := s.scaleOf(i)
 		opts := s.Measure
-		opts.Cut, opts.Warm = limit*scale, true
+		opts.Cut, opts.Warm = s.cutSeconds(costs, scale), true
 		timing, err := s.measure(ctx, job, lease, opts)
 		s.busy(time.Since(began), timing)
 		if err != nil {

@@ -6,6 +6,22 @@ import (
 	"pawl/internal/result"
 )
 
+// explained returns a compiler's fault with the first error that the compiler printed: its exit status
+// alone does not say what is wrong.
+func explained(f *result.Fault, log string) *result.Fault {
+	if f.Cause != result.CauseCompile {
+		return f
+	}
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, "error:") || strings.Contains(line, "error #") || strings.Contains(line, "undefined reference") {
+			out := *f
+			out.Message += ": " + strings.TrimSpace(line)
+			return &out
+		}
+	}
+	return f
+}
+
 // statusOf returns the status of a trial that a fault has ended.
 func statusOf(f *result.Fault) result.TrialStatus {
 	switch f.Cause {

@@ -106,7 +106,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		return nil, err
 	}
 	place := opts.Lab
-	place.Class, place.Timeout = r.Spec.DeviceClass, opts.Measure.Timeout
+	place.Class, place.Timeout, place.OnWait = r.Spec.DeviceClass, opts.Measure.Timeout, t.waits
 	if len(opts.Devices) > 0 {
 		place.Device = opts.Devices[0]
 	}
