@@ -46,7 +46,7 @@ func (s *station) work(ctx context.Context) error {
 		case err != nil && c.lost == 0: // it may not be to blame
 			c.lost++
 			s.giveBack(c)
-			if s.lane.Lost() != nil && s.lane.InCrew() {
+			if s.mustLeave() {
 				return err
 			}
 			s.close(ctx)
@@ -57,11 +57,14 @@ func (s *station) work(ctx context.Context) error {
 		}
 		trial.Worker = s.n
 		s.record(c, trial)
-		if err != nil && s.lane.InCrew() {
+		if err != nil && s.mustLeave() {
 			return err
 		}
 	}
 }
+
+// mustLeave reports whether only the crew can start another worker in place of the one that was lost.
+func (s *station) mustLeave() bool { return s.lane.Crewed() && s.lane.Lost() != nil }
 
 // try measures one candidate; the error is the worker's end.
 func (s *station) try(ctx context.Context, c *candidate) (*result.Trial, error) {
