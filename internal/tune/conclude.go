@@ -14,6 +14,8 @@ func (t *tune) conclusion() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
+	case t.inFlight > 0 || t.dropped > 0: // the last of them were asked for, and never tried
+		t.tuning.Ended = "budget"
 	case t.exhausted:
 		t.tuning.Ended = "exhausted"
 	case t.Most > 0 && t.asked >= t.Most:
@@ -25,6 +27,11 @@ func (t *tune) conclusion() {
 
 // conclude says what is suggested, and if nothing is, why.
 func (t *tune) conclude() {
+	if t.journal.broken {
+		t.report.Warnings = append(t.report.Warnings, result.Warning{
+			Code: "journal", Message: fmt.Sprintf("trials could not be written down, so that --resume does not know the last of them: %v", t.journal.why),
+		})
+	}
 	t.tuning.SpentS = time.Since(t.began).Seconds() + t.journal.before
 	t.tuning.Effects = effect.Of(t.tuning.Space.Params, t.tuning.Trials)
 	if t.Objective != Time {

@@ -51,7 +51,7 @@ type match struct {
 // that compile to the same it has the one that changes fewest params.
 func (t *tune) contenders() []*result.Trial {
 	var ok []*result.Trial
-	seen := map[string]bool{t.defaults.jobs[0].Identity(): true}
+	seen := map[string]bool{t.defaults.identity: true}
 	trials := slices.Clone(t.tuning.Trials)
 	slices.SortStableFunc(trials, func(a, b *result.Trial) int { return t.changes(a) - t.changes(b) })
 	for _, trial := range trials {

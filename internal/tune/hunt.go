@@ -36,6 +36,7 @@ func (t *tune) search(ctx context.Context) error {
 	timer := time.AfterFunc(time.Until(t.until), t.wakeAll)
 	defer timer.Stop()
 	err := t.lanes(ctx)
+	cancel() // what is still being compiled has no device any more
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.until = time.Now() // no compiler begins anything else
@@ -169,9 +170,7 @@ func (t *tune) build(ctx context.Context, c *candidate) {
 		t.record(c, &result.Trial{Status: statusOf(fault), Fault: fault})
 		return
 	}
-	for _, job := range c.jobs {
-		c.identity += job.Identity() + " "
-	}
+	c.identify()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.pace.compiled(c.compileS)
@@ -238,6 +237,7 @@ func (t *tune) drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.inFlight--
+	t.dropped++
 	t.wake.Broadcast()
 }
 
@@ -259,7 +259,7 @@ func (t *tune) record(c *candidate, trial *result.Trial) {
 // settle numbers a trial, writes it down and tells the strategy. Its caller holds the lock.
 func (t *tune) settle(c *candidate, trial *result.Trial) {
 	trial.N, trial.Params, trial.AtS = len(t.tuning.Trials)+1, c.variant.Params(), time.Since(t.began).Seconds()+t.journal.before
-	trial.CompileS, trial.Identity = c.compileS, c.jobs[0].Identity()
+	trial.CompileS, trial.Identity = c.compileS, c.identity
 	t.inFlight--
 	t.tuning.Trials = append(t.tuning.Trials, trial)
 	t.journal.write(trial)
@@ -277,7 +277,7 @@ func (t *tune) settle(c *candidate, trial *result.Trial) {
 
 // isBetter reports whether a trial is the best so far.
 func (t *tune) isBetter(trial *result.Trial) bool {
-	return trial.Cost > 0 && (trial.Status == result.TrialOK || trial.Status == result.TrialSame) && len(trial.On) == len(t.configs) &&
+	return trial.Cost > 0 && !trial.Cut && (trial.Status == result.TrialOK || trial.Status == result.TrialSame) && len(trial.On) == len(t.configs) &&
 		(t.best == nil || trial.Cost < t.best.Cost)
 }
 

@@ -117,6 +117,9 @@ func (s *station) judge(trial *result.Trial) {
 	trial.Status = result.TrialOK
 	if trial.Cut {
 		trial.Status = result.TrialCut
+		for i := len(costs); i < len(s.configs) && s.best != nil; i++ {
+			costs = append(costs, cutHope*s.relative(s.best, i)) // at least: some configs alone may look better than the best
+		}
 	}
 	trial.Cost = s.combine(costs)
 }
