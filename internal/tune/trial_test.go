@@ -61,7 +61,7 @@ func searched(t *testing.T, follow func(run.Event), change func(*Options), modes
 	}
 	opts := Default()
 	opts.Lab = lab.Options{Build: build.Options{NoCcache: true}, Sandbox: "off", Worker: command}
-	opts.Budget, opts.Strategy = time.Minute, "random"
+	opts.Budget, opts.Strategy = 30*time.Second, "random"
 	if change != nil {
 		change(&opts)
 	}
@@ -78,8 +78,23 @@ func TestWrongWhenTimed(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"timed", "late"} {
 		got := searched(t, nil, nil, puppet.Script{Micros: 2000}, puppet.Script{Micros: 500, Wrong: when}).Tuning
-		if got.Suggested() != nil || len(got.Finalists) != 1 || got.Finalists[0].Fault == nil {
+		found := got.Count(result.TrialRejected) == 1 || len(got.Finalists) == 1 && got.Finalists[0].Fault != nil
+		if got.Suggested() != nil || !found {
 			t.Errorf("wrong when %s: %q, %+v", when, got.NoSuggestion, got.Finalists)
+		}
+	}
+}
+
+// Nor does it keep others from being suggested, which would be given up beside it.
+func TestRightBesideWrongWhenTimed(t *testing.T) {
+	t.Parallel()
+	got := searched(t, nil, nil, puppet.Script{Micros: 2000}, puppet.Script{Micros: 300, Wrong: "timed"}, puppet.Script{Micros: 1000}).Tuning
+	if got.Suggested() == nil || got.Suggested().Params["MODE"] != "2" {
+		t.Errorf("suggested %+v: %s", got.Suggested(), got.NoSuggestion)
+	}
+	for _, trial := range got.Trials {
+		if want := trial.Params["MODE"] == "1"; want != (trial.Status == result.TrialRejected) {
+			t.Errorf("%v: %s", trial.Params, trial.Status)
 		}
 	}
 }
