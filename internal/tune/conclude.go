@@ -60,6 +60,9 @@ func (t *tune) conclude() {
 			if row.Verdict == result.Regression {
 				t.tuning.NoSuggestion = "the best over all configs is slower on " + row.Name()
 			}
+			if v := row.Verification; v != nil && v.Integrity == result.Suspicious && len(v.Findings) > 0 {
+				t.tuning.NoSuggestion = "the best is suspicious on " + row.Name() + ": " + v.Findings[0].Exploit + ": " + v.Findings[0].Message
+			}
 		}
 	}
 }

@@ -309,3 +309,19 @@ func TestGround(t *testing.T) {
 		t.Errorf("%d points, asked %d times", n, asked)
 	}
 }
+
+// Evidence against a winner keeps it from being suggested.
+func TestSuspiciousWinner(t *testing.T) {
+	h := bare(t, 1)
+	h.best, h.defaultsWork, h.sure = h.ratios(result.TrialOK, 0.5), true, true
+	h.tuning.Finalists = []*result.Finalist{{Trial: 1, Overall: -0.5}}
+	row := &result.Row{Kernel: "k", Config: "c0", Verification: &result.Verification{Integrity: result.Clean}}
+	h.report.Rows = []*result.Row{row}
+	if h.conclude(); h.tuning.NoSuggestion != "" {
+		t.Errorf("clean: %s", h.tuning.NoSuggestion)
+	}
+	row.Verification.Suspect(result.Finding{Exploit: "hidden-work", Severity: result.Suspicious, Message: "it works beside the clock"})
+	if h.conclude(); !strings.Contains(h.tuning.NoSuggestion, "suspicious on") {
+		t.Errorf("suspicious: %q", h.tuning.NoSuggestion)
+	}
+}
