@@ -91,6 +91,10 @@ func (l *Lab) Lane() int { return l.lane }
 // InCrew reports whether other labs work beside this one.
 func (l *Lab) InCrew() bool { return l.several }
 
+// Crewed reports whether the lab's worker is one of a pool's, in a crew that starts another when it is
+// lost. Any other lab starts its next worker itself.
+func (l *Lab) Crewed() bool { return l.crewed }
+
 // Lost returns why the lab has no worker any more; nil while it has one, and before it had one.
 func (l *Lab) Lost() error {
 	l.starting.Lock()

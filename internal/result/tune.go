@@ -64,6 +64,12 @@ const (
 	TrialRejected       TrialStatus = "rejected"
 )
 
+// TrialStatuses are all that there are.
+var TrialStatuses = []TrialStatus{
+	TrialOK, TrialCut, TrialSame, TrialUnfit, TrialCompileError, TrialCompileTimeout, TrialResources, TrialLaunchError,
+	TrialWrong, TrialTimeout, TrialCrash, TrialLost, TrialRejected,
+}
+
 // Trial is one setting that was tried.
 type Trial struct {
 	N        int               `json:"n"` // from 1
@@ -72,7 +78,7 @@ type Trial struct {
 	Fault    *Fault            `json:"fault,omitempty"`
 	Cut      bool              `json:"cut,omitempty"`      // given up early: the numbers are lower bounds
 	Same     int               `json:"same,omitempty"`     // the trial that it is equal to
-	Identity string            `json:"identity,omitempty"` // of the first config
+	Identity string            `json:"identity,omitempty"` // on all configs
 	Cost     float64           `json:"cost,omitempty"`     // what the search was told; 0: it failed
 	On       []TrialConfig     `json:"on,omitempty"`       // by config, those that were measured
 	AtS      float64           `json:"at_s"`               // since the beginning, without the pauses of runs that were interrupted

@@ -49,9 +49,7 @@ func (s *bayes) Ask(n int) []space.Point {
 func (s *bayes) Tell(p space.Point, o Outcome) {
 	t := s.tell(p, o)
 	s.told++
-	if !t.Failed && !t.Cut {
-		s.elite = insert(s.elite, t, eliteSize)
-	}
+	s.elite = insert(s.elite, t, eliteSize)
 }
 
 // ready reports whether there is anything that a model can learn from.

@@ -27,14 +27,15 @@ func newEvolve(b *book, _ Options) Strategy { return &evolve{book: b} }
 func (e *evolve) Ask(n int) []space.Point { return e.take(n, e.choose) }
 
 func (e *evolve) Tell(p space.Point, o Outcome) {
-	if t := e.tell(p, o); !t.Failed && !t.Cut {
-		e.elite = insert(e.elite, t, evolveElite)
-	}
+	e.elite = insert(e.elite, e.tell(p, o), evolveElite)
 }
 
-// insert keeps the fastest trials sorted.
+// insert keeps the fastest trials sorted. A trial that is told again counts as it was told last.
 func insert(elite []*trial, t *trial, most int) []*trial {
 	elite = slices.DeleteFunc(elite, func(o *trial) bool { return o == t })
+	if t.Failed || t.Cut {
+		return elite
+	}
 	at, _ := slices.BinarySearchFunc(elite, t, func(a, b *trial) int { return cmp.Compare(a.Cost, b.Cost) })
 	elite = slices.Insert(elite, at, t)
 	return elite[:min(len(elite), most)]

@@ -399,3 +399,16 @@ func TestHugeGround(t *testing.T) {
 		t.Logf("%s: %v", name, lowest)
 	}
 }
+
+// A point that is told of again, as today's defaults are when a search goes on, counts as it was told last.
+func TestToldAgain(t *testing.T) {
+	g := newGrid(3, 8, 5, 5, 3)
+	for _, name := range search.Names() {
+		s, _ := search.New(name, g, search.Options{})
+		s.Tell(g.points[0], search.Outcome{Cost: 1})
+		s.Tell(g.points[0], search.Outcome{Failed: true})
+		if n := len(play(t, g, s, 1, func(space.Point) search.Outcome { return search.Outcome{Failed: true} })); n != len(g.points)-1 {
+			t.Errorf("%s: %d points of %d", name, n, len(g.points)-1)
+		}
+	}
+}

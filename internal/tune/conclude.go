@@ -15,6 +15,8 @@ func (t *tune) conclusion() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
+	case t.inFlight > 0 || t.dropped > 0: // the last of them were asked for, and never tried
+		t.tuning.Ended = "budget"
 	case t.exhausted:
 		t.tuning.Ended = "exhausted"
 	case t.Most > 0 && t.asked >= t.Most:
@@ -63,6 +65,9 @@ func (t *tune) conclude() {
 		for _, row := range t.report.Rows {
 			if row.Verdict == result.Regression {
 				t.tuning.NoSuggestion = "the best over all configs is slower on " + row.Name()
+			}
+			if v := row.Verification; v != nil && v.Integrity == result.Suspicious && len(v.Findings) > 0 {
+				t.tuning.NoSuggestion = "the best is suspicious on " + row.Name() + ": " + v.Findings[0].Exploit + ": " + v.Findings[0].Message
 			}
 		}
 	}

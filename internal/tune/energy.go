@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"pawl/internal/lab"
 	"pawl/internal/measure"
@@ -54,6 +55,11 @@ func (t *tune) duetOfEnergy(ctx context.Context, jobs []*lab.Job) (*result.Chang
 	}
 	if err != nil {
 		return nil, jobs[0].FaultOf("measure", err)
+	}
+	for _, side := range joules {
+		if len(side) < 2 || slices.Min(side) <= 0 {
+			return nil, jobs[0].FaultOf("measure", result.Faultf(result.CauseUnsupported, "the energy counter did not advance between stretches of launches"))
+		}
 	}
 	logs := make([]float64, len(joules[0]))
 	for i := range logs {

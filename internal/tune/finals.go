@@ -51,7 +51,7 @@ type match struct {
 // that compile to the same it has the one that changes fewest params.
 func (t *tune) contenders() []*result.Trial {
 	var ok []*result.Trial
-	seen := map[string]bool{t.defaults.jobs[0].Identity(): true}
+	seen := map[string]bool{t.defaults.identity: true}
 	trials := slices.Clone(t.tuning.Trials)
 	slices.SortStableFunc(trials, func(a, b *result.Trial) int { return t.changes(a) - t.changes(b) })
 	for _, trial := range trials {
@@ -275,23 +275,32 @@ func (t *tune) verifyAgain(ctx context.Context, f *finalist) *result.Fault {
 			}
 			found.Findings, err = bench.Try(ctx, one, trial)
 		}
+		if err == nil && one.Fault == nil && one.Reason == "" && one.Skipped == "" {
+			err = t.verifyTimed(ctx, f.matches[i], found, bench)
+		}
 		if closing := examiner.Close(context.WithoutCancel(ctx)); err == nil {
 			err = closing
 		}
-		if err == nil && one.Fault != nil {
+		switch {
+		case err != nil:
+		case one.Fault != nil:
 			err = one.Fault
+		case one.Skipped != "":
+			err = result.Faultf(result.CauseMemory, "%s", one.Skipped)
 		}
 		if err != nil {
 			return job.FaultOf("verify", err)
 		}
-		if one.Reason != "" {
-			found.Failed++
-			return &result.Fault{Stage: "verify", Cause: result.CauseWrong, Message: one.Reason}
-		}
 		if cheat := found.Convict(); cheat != nil {
 			return job.FaultOf("verify", cheat)
 		}
-		found.Passed++
+		for _, one := range found.Cases {
+			if one.Reason != "" {
+				found.Failed++
+				return &result.Fault{Stage: "verify", Cause: result.CauseWrong, Message: one.Reason}
+			}
+			found.Passed++
+		}
 		f.matches[i].verified = found
 	}
 	return nil

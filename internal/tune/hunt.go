@@ -45,6 +45,7 @@ func (t *tune) search(ctx context.Context) error {
 		return err
 	}
 	err = t.lanes(ctx)
+	cancel() // what is still being compiled has no device any more
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.until = time.Now() // no compiler begins anything else
@@ -180,9 +181,7 @@ func (t *tune) build(ctx context.Context, c *candidate) {
 		t.record(c, &result.Trial{Status: statusOf(fault), Fault: explained(fault, faultLog(c))})
 		return
 	}
-	for _, job := range c.jobs {
-		c.identity += job.Identity() + " "
-	}
+	c.identify()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.pace.compiled(c.compileS)
@@ -261,6 +260,7 @@ func (t *tune) drop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.inFlight--
+	t.dropped++
 	t.wake.Broadcast()
 }
 
@@ -282,7 +282,7 @@ func (t *tune) record(c *candidate, trial *result.Trial) {
 // settle numbers a trial, writes it down and tells the strategy. Its caller holds the lock.
 func (t *tune) settle(c *candidate, trial *result.Trial) {
 	trial.N, trial.Params, trial.AtS = len(t.tuning.Trials)+1, c.variant.Params(), time.Since(t.began).Seconds()+t.journal.before
-	trial.CompileS, trial.Identity = c.compileS, c.jobs[0].Identity()
+	trial.CompileS, trial.Identity = c.compileS, c.identity
 	t.inFlight--
 	t.tuning.Trials = append(t.tuning.Trials, trial)
 	if t.journal.write(trial); t.journal.broken != nil && !t.journal.said {
@@ -303,7 +303,7 @@ func (t *tune) settle(c *candidate, trial *result.Trial) {
 
 // isBetter reports whether a trial is the best so far.
 func (t *tune) isBetter(trial *result.Trial) bool {
-	return trial.Cost > 0 && (trial.Status == result.TrialOK || trial.Status == result.TrialSame) && len(trial.On) == len(t.configs) &&
+	return trial.Cost > 0 && !trial.Cut && (trial.Status == result.TrialOK || trial.Status == result.TrialSame) && len(trial.On) == len(t.configs) &&
 		(t.best == nil || trial.Cost < t.best.Cost)
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,7 +133,7 @@ func compilerOf(r *result.Report) string {
 func (t *tune) resume(own heading, earlier []run.Past) error {
 	for _, past := range earlier {
 		was, trials, err := readJournal(filepath.Join(past.Dir, journalFile))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && was.Kernel != t.kernel.Name {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotBegun) || err == nil && was.Kernel != t.kernel.Name {
 			continue
 		}
 		if err != nil {
@@ -146,6 +147,13 @@ func (t *tune) resume(own heading, earlier []run.Past) error {
 		}
 		t.tuning.Resumed = append(t.tuning.Resumed, past.ID)
 		t.journal.before = was.Before
+		all := len(trials)
+		trials = t.sound(trials)
+		if left := all - len(trials); left > 0 {
+			t.report.Warnings = append(t.report.Warnings, result.Warning{
+				Code: "journal", Message: fmt.Sprintf("%d of the %d trials of %s were left out: their params or numbers are none that a search writes", left, all, past.ID),
+			})
+		}
 		for i, trial := range trials {
 			trial.N, trial.Earlier = i+1, true
 			t.journal.before = max(t.journal.before, trial.AtS)
@@ -154,6 +162,22 @@ func (t *tune) resume(own heading, earlier []run.Past) error {
 		return nil
 	}
 	return &diag.Problem{Message: fmt.Sprintf("--resume: there is no earlier search of %s", t.kernel.Name), Hint: "leave --resume out to begin one"}
+}
+
+// sound returns the trials of a journal that a search can have written: somebody may have edited it.
+func (t *tune) sound(trials []*result.Trial) []*result.Trial {
+	number := func(v float64) bool { return v > 0 && v < math.MaxFloat32 }
+	return slices.DeleteFunc(trials, func(trial *result.Trial) bool {
+		_, there := t.pointOf(trial.Params)
+		ok := there && len(trial.Params) == len(t.tuning.Space.Params) && len(trial.On) <= len(t.configs) && slices.Contains(result.TrialStatuses, trial.Status)
+		ok = ok && (trial.Cost == 0 || number(trial.Cost) && len(trial.On) > 0) && trial.AtS >= 0 && trial.AtS < math.MaxFloat32
+		ok = ok && (trial.Status != result.TrialOK || trial.Cost > 0 && !trial.Cut && len(trial.On) == len(t.configs))
+		ok = ok && (trial.Status != result.TrialCut || trial.Cost > 0 && trial.Cut)
+		for i, on := range trial.On {
+			ok = ok && number(on.MedianS) && number(on.Ratio) && on.Joules >= 0 && i < len(t.configs) && on.Config == t.configs[i].Name
+		}
+		return !ok
+	})
 }
 
 // How much of earlier searches is tried first.
@@ -254,6 +278,9 @@ func (j *journal) close() {
 // mostJournal bounds what is read of a journal.
 const mostJournal = 256 << 20
 
+// errNotBegun means that a search was killed before its journal had a first line.
+var errNotBegun = errors.New("the journal has no first line")
+
 // readJournal reads a journal up to the first line that is not whole.
 func readJournal(path string) (h heading, trials []*result.Trial, err error) {
 	file, err := os.Open(path)
@@ -263,6 +290,9 @@ func readJournal(path string) (h heading, trials []*result.Trial, err error) {
 	defer file.Close()
 	lines := bufio.NewReader(io.LimitReader(file, mostJournal))
 	first, err := lines.ReadBytes('\n')
+	if errors.Is(err, io.EOF) {
+		return h, nil, errNotBegun
+	}
 	if err != nil || json.Unmarshal(first, &h) != nil || h.Schema != 1 {
 		return h, nil, fmt.Errorf("%s: this is no journal of a search that this version of pawl reads", path)
 	}

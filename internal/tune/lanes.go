@@ -44,9 +44,7 @@ func (t *tune) tryDefaults(ctx context.Context, s *station) error {
 		t.record(c, &result.Trial{Status: statusOf(fault), Fault: explained(fault, faultLog(c))})
 		return nil
 	}
-	for _, job := range c.jobs {
-		c.identity += job.Identity() + " "
-	}
+	c.identify()
 	t.mu.Lock()
 	t.claims[c.identity] = &claim{}
 	t.mu.Unlock()
@@ -72,8 +70,28 @@ func (t *tune) tryDefaults(ctx context.Context, s *station) error {
 	t.mu.Unlock()
 	if t.defaultsWork {
 		t.shortenTimeout()
+	} else {
+		t.rescale()
 	}
 	return nil
+}
+
+// rescale takes the scale of the search that this one goes on from, where today's defaults fail: costs
+// of both are compared.
+func (t *tune) rescale() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, trial := range t.journal.known {
+		unit := trial.Status == result.TrialOK && len(trial.On) == len(t.configs)
+		for _, on := range trial.On {
+			unit = unit && on.Ratio == 1
+		}
+		if unit && t.scale == nil {
+			for _, on := range trial.On {
+				t.scale, t.joules = append(t.scale, on.MedianS), append(t.joules, on.Joules)
+			}
+		}
+	}
 }
 
 // What a launch of a trial may take: many times what today's defaults take, so that one that hangs

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,6 +42,7 @@ type tune struct {
 	ready     []*candidate // built, and waiting for a device
 	asked     int
 	inFlight  int  // asked for, and not told of
+	dropped   int  // asked for, and never told of
 	building  int  // compilers at work
 	exhausted bool // the strategy has no point left
 	claims    map[string]*claim
@@ -60,9 +62,18 @@ type candidate struct {
 	point    space.Point
 	variant  spec.Variant
 	jobs     []*lab.Job // by config
-	identity string     // of its code with its launches; "" until it is built
+	identity string     // of its code with its launches on all configs; "" until it is built
 	compileS float64
 	lost     int // workers that ended while they had it
+}
+
+// identify finds out what a candidate that was built shares with others.
+func (c *candidate) identify() {
+	var each []string
+	for _, job := range c.jobs {
+		each = append(each, job.Identity())
+	}
+	c.identity = strings.Join(each, " ")
 }
 
 // claim is the first trial of an identity.

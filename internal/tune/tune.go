@@ -93,6 +93,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 		return nil, err
 	}
 	opts.Measure.Seed, opts.Duet.Seed = r.Seed, r.Seed
+	opts.Duet.Keep = true // answers of timed samples are verified
 	kernel, configs, err := chosen(r)
 	if err != nil {
 		return nil, err
