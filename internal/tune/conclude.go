@@ -56,7 +56,7 @@ func (t *tune) conclude() {
 	case winner == nil:
 		t.tuning.NoSuggestion = "no finalist could play to the end: " + t.tuning.Finalists[0].Fault.Message
 	case winner.Overall > 0:
-		t.tuning.NoSuggestion = fmt.Sprintf("played in turns, the best is %s slower than today's defaults", unit.PercentPlain(winner.Overall))
+		t.tuning.NoSuggestion = "played in turns, none of the best is faster than today's defaults"
 	case winner.Overall > -result.WorthwhileGain:
 		t.tuning.NoSuggestion = fmt.Sprintf("the best is %s faster than today's defaults: under %s is noise, do not bother", unit.PercentPlain(max(0, -winner.Overall)), unit.PercentPlain(result.WorthwhileGain))
 	case !t.sure:

@@ -25,7 +25,7 @@ func TestNoSuggestion(t *testing.T) {
 		"none of the 2 settings that were tried works":                                       {[]*result.Trial{wrong, wrong}, nil, nil},
 		"only today's defaults were tried":                                                   {[]*result.Trial{today}, today, nil},
 		"ended before the best could play against today's defaults: A=2 looked 50.0% faster": {[]*result.Trial{today, fast}, fast, []*result.Finalist{stopped}},
-		"played in turns, the best is 0.7% slower than today's defaults":                     {[]*result.Trial{today, fast}, fast, []*result.Finalist{{Trial: 2, Overall: 0.007}}},
+		"played in turns, none of the best is faster than today's defaults":                  {[]*result.Trial{today, fast}, fast, []*result.Finalist{{Trial: 2, Overall: 0.007}}},
 		"no finalist could play to the end: it crashed":                                      {[]*result.Trial{today, fast}, fast, []*result.Finalist{crashed}},
 	} {
 		s := &tune{
