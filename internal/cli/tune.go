@@ -61,7 +61,7 @@ func (o *tuneOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.imports, "import", nil, "try the best of a recorded search first: a report of pawl's, a cache file of Kernel Tuner, T4 results (may be repeated)")
 	f.StringVar(&o.Measure.Cache, "cache", o.Measure.Cache, "state of the caches before a launch: cold or hot")
 	f.DurationVar(&o.Measure.Timeout, "timeout", o.Measure.Timeout, "the longest one launch may take")
-	f.IntVarP(&o.Compilers, "jobs", "j", 0, "compilers at once; 0: one per core")
+	f.IntVarP(&o.Compilers, "jobs", "j", 0, "compilers at once; 0: one per core, or half of them beside kernels on the CPU")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the generated inputs and of the search; 0: drawn")
 	f.StringVar(&o.device, "device", "0", "which GPU to search on; several (0,1 or all) share the trials")
 	f.StringVar(&o.pool, "pool", "", "search on the workers of this pool instead of this machine")

@@ -191,7 +191,7 @@ func (s *search) tables() []titled {
 		}},
 		{"tied", "Tied with the best", s.tiedTable(), 0, nil},
 		{"front", "Time and energy", s.frontTable(), len(s.front) - mostOnFront, []string{"No other setting that was tried takes both less time and less energy than one of these."}},
-		{"picks", "The best of each config", s.pickTable(), 0, []string{"The gain is what the setting takes less than the one for all configs, as they were measured while searching, without a duet."}},
+		{"picks", "The best of each config", s.pickTable(), 0, []string{"The gain is what the setting takes less than the one for all configs, by their duets against today's defaults."}},
 	}
 }
 

@@ -37,7 +37,6 @@ func (t *tune) conclude() {
 		t.report.Warnings = append(t.report.Warnings, t.journal.lost())
 	}
 	winner := t.tuning.Winner()
-	t.pick(winner)
 	switch {
 	case len(t.tuning.Trials) == 0:
 		t.tuning.NoSuggestion = "the search ended before anything was tried"
@@ -78,28 +77,4 @@ func (t *tune) unplayed() bool {
 	return !slices.ContainsFunc(t.tuning.Finalists, func(f *result.Finalist) bool {
 		return f.Fault == nil || f.Fault.Cause != result.CauseInterrupted
 	})
-}
-
-// pick finds the best setting of each config, where several have one setting.
-func (t *tune) pick(winner *result.Finalist) {
-	if len(t.configs) < 2 || winner == nil {
-		return
-	}
-	var common *result.Trial
-	for _, trial := range t.tuning.Trials {
-		if trial.N == winner.Trial {
-			common = trial
-		}
-	}
-	for i, config := range t.configs {
-		best := common
-		for _, trial := range t.tuning.Trials {
-			if trial.Status == result.TrialOK && len(trial.On) == len(t.configs) && trial.On[i].Ratio < best.On[i].Ratio {
-				best = trial
-			}
-		}
-		t.tuning.Picks = append(t.tuning.Picks, &result.Pick{
-			Config: config.Name, Trial: best.N, Params: best.Params, Gain: 1 - best.On[i].Ratio/common.On[i].Ratio,
-		})
-	}
 }

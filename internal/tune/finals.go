@@ -95,7 +95,7 @@ func (t *tune) playFinals(ctx context.Context) {
 	trials := t.contenders()
 	left := time.Until(end)
 	most := max(1, min(finalistsMost, int(left/(perDuet*time.Duration(len(t.configs))))))
-	trials = trials[:min(len(trials), most)]
+	trials = t.withChampions(trials[:min(len(trials), most)])
 	var all []*finalist
 	for _, trial := range trials {
 		f, err := t.finalist(ctx, trial, trials[0])
@@ -129,6 +129,7 @@ func (t *tune) playFinals(ctx context.Context) {
 	if winner != nil {
 		t.rows(winner)
 		t.sure = winner.high < 0
+		t.pick(whole, all, winner)
 	}
 }
 

@@ -298,6 +298,7 @@ func TestGround(t *testing.T) {
 func TestSuspiciousWinner(t *testing.T) {
 	h := bare(t, 1)
 	h.best, h.defaultsWork, h.sure = h.ratios(result.TrialOK, 0.5), true, true
+	h.tuning.Trials = []*result.Trial{h.ratios(result.TrialOK, 1), h.best}
 	h.tuning.Finalists = []*result.Finalist{{Trial: 1, Overall: -0.5}}
 	row := &result.Row{Kernel: "k", Config: "c0", Verification: &result.Verification{Integrity: result.Clean}}
 	h.report.Rows = []*result.Row{row}

@@ -197,13 +197,18 @@ func (t *tune) begin(ctx context.Context) error {
 	}
 	var err error
 	t.compiler, err = t.lab.NewCompiler()
-	t.Compilers = compilers(t.Compilers)
+	t.Compilers = compilers(t.Compilers, t.defaults.jobs[0].GPU())
 	return err
 }
 
-func compilers(asked int) int {
-	if asked > 0 {
+// compilers returns how many compilers work at once. What is timed on the CPU needs cores of its own.
+func compilers(asked int, onGPU bool) int {
+	cores := runtime.GOMAXPROCS(0)
+	switch {
+	case asked > 0:
 		return asked
+	case onGPU:
+		return cores
 	}
-	return runtime.GOMAXPROCS(0)
+	return max(1, cores/2)
 }
