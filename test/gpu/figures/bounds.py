@@ -86,6 +86,10 @@ def matrix(s):
             yield f'it took {r["seconds"]:.1f} s'
 
 
+# Times as many settings as one after the other; the share of the search in which the device works; a budget of 5m.
+TUNE_RATE, TUNE_BUSY, TUNE_S = 4, 0.6, 305
+
+
 def ten(s):
     if len(s) != 2:
         yield f"{len(s)} runs of 2"
@@ -211,8 +215,24 @@ def calibrate(s):
         yield f'{made} decisions of {first}, {CURVE["decisions"] - made} are missing: run the stage again, it goes on'
 
 
+def tunerate(s):
+    plain, ours = s["plain"]["tried"] / s["plain"]["seconds"], s["pawl"]["trials"] / max(s["pawl"]["searched_s"], 1e-9)
+    if not ours >= TUNE_RATE * plain:
+        yield f"{60 * ours:.0f} settings a minute, and {60 * plain:.0f} one after the other"
+    if not s["pawl"]["busy_s"] >= TUNE_BUSY * s["pawl"]["searched_s"]:
+        yield f'the device was busy for {s["pawl"]["busy_s"]:.0f} of {s["pawl"]["searched_s"]:.0f} s'
+
+
+def tuned(s):
+    if s["code"] != 0 or not s["suggestions"]:
+        yield f'exit code {s["code"]}, suggestions.md {s["suggestions"]}'
+    if not s["spent_s"] <= TUNE_S:
+        yield f'it took {s["spent_s"]:.0f} s'
+
+
 BOUNDS = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=selftest, torch=selftest,
-              sanitize=sanitize, why=why, demo=demo, rivals=rivals, triton=framework, cupy=framework, jax=framework, pytorch=framework, calibrate=calibrate)
+              sanitize=sanitize, why=why, demo=demo, rivals=rivals, triton=framework, cupy=framework, jax=framework, pytorch=framework, calibrate=calibrate,
+              tunerate=tunerate, tunegemm=tuned, tuneattention=tuned)
 
 
 def skipped(result):

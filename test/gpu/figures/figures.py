@@ -284,6 +284,35 @@ def demo():
     return {"seconds": time.time() - began, "code": done.returncode, "chapters": done.stdout.count("  exit code "), "why": [line.strip() for line in done.stdout.splitlines() if line.startswith("  why ")], "said": done.stderr.strip().splitlines()[-3:]}
 
 
+def tuned(report):
+    """What a search came to, of its report."""
+    t = report["tuning"]
+    found = next((f for f in t.get("finalists") or [] if not f.get("fault")), None)
+    failed = {}
+    for trial in t["trials"]:
+        if not trial.get("cost"):
+            failed[trial["status"]] = failed.get(trial["status"], 0) + 1
+    return {"trials": len(t["trials"]), "ended": t["ended"], "spent_s": t["spent_s"], "failed": failed, "best": found and found["params"], "overall": found and found["overall"], "why_not": t.get("no_suggestion"),
+            "searched_s": t["trials"][-1]["at_s"] - t["trials"][0]["at_s"], "busy_s": t["device_busy_s"], "launches_s": t.get("launch_busy_s")}
+
+
+def tune(kernel, budget, *flags, cache="cache"):
+    """A search on this GPU; its report and suggestions are kept in WORKDIR/tune-KERNEL."""
+    folder = WORK + "/tune-" + kernel.replace("/", "-")
+    done = subprocess.run([PAWL, "tune", kernel, "--budget", budget, "--json", "-o", folder + "/", *flags], cwd=WORK + "/examples/cuda", env=dict(ENV, XDG_CACHE_HOME=f"{WORK}/{cache}"), capture_output=True, text=True)
+    print(done.stderr[-3000:])
+    return dict(tuned(json.loads(done.stdout)), code=done.returncode, suggestions=os.path.exists(folder + "/suggestions.md"))
+
+
+def tunerate():
+    """Settings a minute, of which nothing is compiled before: as simple tuners try them, and by pawl."""
+    shutil.rmtree(WORK + "/cache-tune", ignore_errors=True)
+    done = subprocess.run([sys.executable, WORK + "/figures/sequential.py", WORK + "/examples/cuda/gemm.cu", "60"], capture_output=True, text=True)
+    print(done.stderr[-3000:])
+    plain = json.loads(done.stdout)
+    return {"plain": plain, "pawl": tune("gemm/square_4k", "90s", "--strategy", "random", cache="cache-tune")}
+
+
 def calibrate():
     """The operating curve, as far as it is after eight more minutes: what was decided before is kept in WORKDIR/cache."""
     done = subprocess.run([PAWL, "calibrate", "--for", "8m", "--json"], cwd=WORK, env=ENV, stdout=subprocess.PIPE, text=True)
@@ -294,6 +323,7 @@ def calibrate():
 
 STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=lambda: sdpa_time.dobench(WORK, bench, rows), sweep=sweep, rivals=rivals, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=launchers,
               torch=torch, sanitize=sanitize, why=why, demo=demo, calibrate=calibrate,
+              tunerate=tunerate, tunegemm=lambda: tune("gemm", "5m"), tuneattention=lambda: tune("attention_f16", "5m"),
               **{name: lambda name=name: frameworks.measure(name, PAWL, WORK, ENV) for name in frameworks.KERNELS})
 SKIPPED = 77
 

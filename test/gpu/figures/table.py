@@ -50,6 +50,12 @@ def table(results):
     if s := load("sanitize"):
         for kernel, runs in s["kernels"].items():
             out.append((f"sanitizer, {kernel}", "; ".join(f'{r["tool"]} {"skipped: " + r["skipped"][:40] if r.get("skipped") else r.get("errors", 0)}' for r in runs or []), "0 errors"))
+    if s := load("tunerate"):
+        plain, ours = s["plain"], s["pawl"]
+        out.append(("settings a minute, gemm", f'{60 * ours["trials"] / max(ours["searched_s"], 1e-9):.0f}; one after the other {60 * plain["tried"] / plain["seconds"]:.0f}; device busy {100 * ours["busy_s"] / max(ours["searched_s"], 1e-9):.0f}% (launches {100 * (ours["launches_s"] or 0) / max(ours["searched_s"], 1e-9):.0f}%)', ">= 4 times; >= 60%"))
+    for name in "tunegemm", "tuneattention":
+        if s := load(name):
+            out.append((name, f'{s["trials"]} settings in {s["spent_s"]:.0f} s, {s["ended"]}; ' + (f'{100 * s["overall"]:+.1f}% {s["best"]}' if s["best"] else "") + (f'; {s["why_not"]}' if s["why_not"] else ""), "<= 305 s"))
     if s := load("why"):
         out.append(("profile of one config", f'{s["seconds"]:.1f} s, {s["metrics"]} facts, first finding {(s["findings"] or ["none"])[0]}, {sum(s["kept"].values()) / 1e6:.1f} MB kept', "<= 10 s"))
     if s := load("demo"):
