@@ -20,6 +20,7 @@ import (
 const (
 	finalistsMost = 4
 	finalistsNear = 1.3 // times the cost of the best: trials are measured briefly
+	finalistsHope = 1.1 // times the cost of today's defaults, likewise: those were measured before any compiler worked
 	perDuet       = 3 * time.Second
 )
 
@@ -55,7 +56,7 @@ func (t *tune) contenders() []*result.Trial {
 	trials := slices.Clone(t.tuning.Trials)
 	slices.SortStableFunc(trials, func(a, b *result.Trial) int { return t.changes(a) - t.changes(b) })
 	for _, trial := range trials {
-		if (trial.Status == result.TrialOK || trial.Status == result.TrialSame && !trial.Cut) && trial.Cost > 0 && (!t.defaultsWork || trial.Cost < 1) && len(trial.On) == len(t.configs) && !seen[trial.Identity] {
+		if (trial.Status == result.TrialOK || trial.Status == result.TrialSame && !trial.Cut) && trial.Cost > 0 && (!t.defaultsWork || trial.Cost < finalistsHope) && len(trial.On) == len(t.configs) && !seen[trial.Identity] {
 			seen[trial.Identity] = true
 			ok = append(ok, trial)
 		}

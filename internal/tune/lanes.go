@@ -11,6 +11,7 @@ import (
 
 // lanes lets all devices work on the search.
 func (t *tune) lanes(ctx context.Context) error {
+	tried := time.Now()
 	t.mu.Lock()
 	for range t.Compilers {
 		t.building++
@@ -20,6 +21,9 @@ func (t *tune) lanes(ctx context.Context) error {
 	opts := lab.CrewOptions{Devices: t.Devices, Most: t.Most}
 	err := t.lab.Crew(ctx, opts, func(ctx context.Context, lane *lab.Lab) error {
 		s := &station{tune: t, lane: lane, n: lane.Lane()}
+		if lane == t.lab {
+			s.anchorsAt = tried // here today's defaults have just been tried
+		}
 		t.join(s)
 		return s.work(ctx)
 	})
