@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"pawl/internal/machine"
 	"pawl/internal/result"
@@ -216,6 +219,7 @@ func (s *server) accept(ctx context.Context, frame *wire.Frame) {
 		}
 		s.reply(frame.ID, reply, part, err)
 	default:
+		own := ctx
 		ctx, cancel := context.WithCancel(ctx)
 		if !s.admit() {
 			cancel()
@@ -227,8 +231,29 @@ func (s *server) accept(ctx context.Context, frame *wire.Frame) {
 			body, blob, err := s.perform(ctx, frame)
 			s.inFlight.Delete(frame.ID)
 			s.requests.Done()
+			if err != nil && fellWith(own, err) {
+				err = context.Canceled
+			}
 			s.reply(frame.ID, body, blob, err)
 		})
+	}
+}
+
+// signalTime is how far apart the processes of a job hear a signal that is sent to all of them.
+const signalTime = 200 * time.Millisecond
+
+// fellWith reports whether a request failed because the worker is being ended: a scheduler that cancels
+// a job ends the cells as well, and what befell them says nothing of their kernels.
+func fellWith(worker context.Context, err error) bool {
+	fault, ok := errors.AsType[*result.Fault](err)
+	if ok && fault.Cause != result.CauseInternal && !strings.Contains(fault.Message, unix.SIGTERM.String()) {
+		return worker.Err() != nil
+	}
+	select {
+	case <-worker.Done():
+		return true
+	case <-time.After(signalTime):
+		return false
 	}
 }
 
