@@ -355,7 +355,8 @@ func drawnFile(t *rapid.T) string {
 
 // drawnList is a random param in one of the ways to write a list.
 func drawnList(t *rapid.T, name string) string {
-	pool := []string{"1", "2", "-3", "0x40", "0.5", "1e-4", "true", "word", `"quoted"`, "'single'", `"ns::name"`, `"yes"`}
+	// Not true, which 1 names as well.
+	pool := []string{"1", "2", "-3", "0x40", "0.5", "1e-4", "false", "word", `"quoted"`, "'single'", `"ns::name"`, `"yes"`}
 	values := rapid.SliceOfNDistinct(rapid.SampledFrom(pool), 1, 5, rapid.ID).Draw(t, "values")
 	above := rapid.Bool().Draw(t, "above")
 	behind := rapid.Bool().Draw(t, "behind")
