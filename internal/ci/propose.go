@@ -50,8 +50,8 @@ type Proposed struct {
 }
 
 // Propose opens a draft pull request with the defaults that a search in another job suggests. That job's patch is
-// untrusted data: it is applied to the branch as it is now, and refused if it changes anything but the defaults of
-// params in pawl.yaml. Nothing of the repository is built or run. A suggestion that was proposed before is not
+// untrusted data. It is applied to the branch's newest commit. It is refused if it changes anything but the defaults
+// of params in pawl.yaml. Nothing of the repository is built or run. A suggestion that was proposed before is not
 // proposed again.
 func Propose(ctx context.Context, opts ProposeOptions) (*Proposed, error) {
 	limits := claim.DefaultLimits()

@@ -73,6 +73,13 @@ func newCIPost(e *env) *cobra.Command {
 	}, opts)
 }
 
+// addForgeFlags adds the flags that say which forge is asked, and about which repository.
+func addForgeFlags(f *pflag.FlagSet, o *forge.Options, why string) {
+	f.StringVar((*string)(&o.Kind), "forge", "", "github, gitlab or gitea: "+why)
+	f.StringVar(&o.URL, "api", "", "address of the forge's API")
+	f.StringVar(&o.Repo, "repo", "", "repository, owner/name")
+}
+
 // forgeOf completes what flags say of a forge by what the environment knows.
 func forgeOf(said, known forge.Options) forge.Options {
 	said.Kind, said.URL, said.Repo = cmp.Or(said.Kind, known.Kind), cmp.Or(said.URL, known.URL), cmp.Or(said.Repo, known.Repo)

@@ -10,7 +10,6 @@ import (
 
 	"pawl/internal/ci"
 	"pawl/internal/forge"
-	"pawl/internal/spec"
 	"pawl/internal/term"
 )
 
@@ -35,9 +34,7 @@ func (o *ciProposeOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Report, "report", "", "folder of the search, or a zip of it (required)")
 	f.StringVar(&o.Branch, "branch", "main", "branch that the change is for")
 	f.StringVar(&o.Remote, "remote", "origin", "where it is pushed to")
-	f.StringVar((*string)(&o.Forge.Kind), "forge", "", "github, gitlab or gitea: where the pull request is opened")
-	f.StringVar(&o.Forge.URL, "api", "", "address of the forge's API")
-	f.StringVar(&o.Forge.Repo, "repo", "", "repository, owner/name")
+	addForgeFlags(f, &o.Forge, "where the pull request is opened")
 	f.StringVar(&o.URL, "url", "", "address of the job, for the pull request's text")
 	f.BoolVar(&o.DryRun, "dry-run", false, "push nothing, open nothing")
 	addFileFlag(f, &o.file)
@@ -67,10 +64,8 @@ func runCIPropose(ctx context.Context, e *env, opts *ciProposeOptions) error {
 	if made.URL == "" {
 		made.URL = known.URL
 	}
-	if made.Spec = opts.file; made.Spec == "" {
-		if made.Spec, err = spec.Find("."); err != nil {
-			return err
-		}
+	if made.Spec, err = specFile(opts.file); err != nil {
+		return err
 	}
 	got, err := ci.Propose(ctx, made)
 	if err != nil {

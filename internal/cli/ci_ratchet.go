@@ -10,7 +10,6 @@ import (
 
 	"pawl/internal/ci"
 	"pawl/internal/forge"
-	"pawl/internal/spec"
 	"pawl/internal/term"
 )
 
@@ -33,9 +32,7 @@ func (o *ciRatchetOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Report, "report", "", "report.json of the check, or the folder or zip that it lies in (required)")
 	f.StringVar(&o.Branch, "branch", "main", "branch that holds the baseline")
 	f.StringVar(&o.Remote, "remote", "origin", "where it is pushed to")
-	f.StringVar((*string)(&o.Forge.Kind), "forge", "", "github, gitlab or gitea: where a pull request is opened")
-	f.StringVar(&o.Forge.URL, "api", "", "address of the forge's API")
-	f.StringVar(&o.Forge.Repo, "repo", "", "repository, owner/name")
+	addForgeFlags(f, &o.Forge, "where a pull request is opened")
 	f.BoolVar(&o.DryRun, "dry-run", false, "push nothing")
 	addFileFlag(f, &o.file)
 }
@@ -61,10 +58,8 @@ func runCIRatchet(ctx context.Context, e *env, opts *ciRatchetOptions) error {
 	}
 	made.Forge = forgeOf(made.Forge, known.Forge)
 	made.Token = known.Forge.Token
-	if made.Spec = opts.file; made.Spec == "" {
-		if made.Spec, err = spec.Find("."); err != nil {
-			return err
-		}
+	if made.Spec, err = specFile(opts.file); err != nil {
+		return err
 	}
 	got, err := ci.Ratchet(ctx, made)
 	if err != nil {

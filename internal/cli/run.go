@@ -124,6 +124,14 @@ func addFileFlag(f *pflag.FlagSet, file *string) {
 	f.StringVarP(file, "file", "f", "", "the spec (default: pawl.yaml here or in a folder above)")
 }
 
+// specFile returns the named spec, or the one of this folder or of one above.
+func specFile(named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	return spec.Find(".")
+}
+
 func (o *projectOptions) load() (*spec.Spec, error) {
 	file := o.file
 	if file == "" {

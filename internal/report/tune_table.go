@@ -202,7 +202,7 @@ func (s *search) ranked() []*result.Trial {
 	return out
 }
 
-// costs are the columns of what trials came to.
+// costs returns the columns with times, energies and costs of trials.
 func (s *search) costs() []column[*result.Trial] {
 	n := len(s.Configs)
 	relative := func(t *result.Trial) string {

@@ -93,7 +93,7 @@ func (p *pool) predict() {
 	}
 }
 
-// improvement is the expected improvement over a value, were the standard deviation so many times larger.
+// improvement returns the expected improvement over best. explore is a factor of the standard deviation.
 func (c *candidate) improvement(best, explore float64) float64 {
 	s := math.Sqrt(max(c.variance, 1e-12)) * explore
 	u := (best - c.mean) / s

@@ -5,7 +5,7 @@ package search
 type Settings struct {
 	Spread  int     // points that are spread over the ground, before the model chooses
 	Explore float64 // how much more the model doubts than it computes: factor of the standard deviation
-	Exploit int     // every so many steps the point of the lowest expected cost near the best one is tried
+	Exploit int     // period, in steps, of trying the neighbour of the best point with the lowest expected cost
 	Squash  float64 // what the part of a value above the median counts
 }
 

@@ -8,7 +8,7 @@ import (
 
 // flowItem is an item of a flow list in the text.
 type flowItem struct {
-	start, end int // of what is written, without spaces around it
+	start, end int // of the text, without surrounding spaces
 	line       int // index of its line
 }
 

@@ -38,21 +38,13 @@ const drawsMost = 100_000
 func (f *fitting) fit(p space.Point) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key := keyOf(p)
+	key := p.Key()
 	fits, known := f.known[key]
 	if !known {
 		fits = f.fits(p)
 		f.known[key] = fits
 	}
 	return fits
-}
-
-func keyOf(p space.Point) string {
-	key := make([]byte, 0, 2*len(p))
-	for _, v := range p {
-		key = append(key, byte(v), byte(v>>8))
-	}
-	return string(key)
 }
 
 // Exact reports that Size is an upper bound: nobody has tried which points fit.

@@ -130,12 +130,12 @@ func (t *tune) prepare() error {
 func (t *tune) describe() result.Space {
 	out := result.Space{Cartesian: t.space.Cartesian(), Size: t.space.Size(), Exact: t.space.Exact()}
 	defaults := t.kernel.Default().Params()
-	for _, p := range t.kernel.Params {
+	for at, p := range t.kernel.Params {
 		param := result.SpaceParam{Name: p.Name, Default: defaults[p.Name]}
+		point := t.kernel.Default().Point()
 		for i := range p.Values {
-			v := spec.Variant{Kernel: t.kernel, Values: t.kernel.Default().Values}
-			v.Values[slot(t.kernel, p)] = p.Values[i]
-			param.Values = append(param.Values, v.Params()[p.Name])
+			point[at] = uint16(i)
+			param.Values = append(param.Values, t.kernel.At(point).Params()[p.Name])
 		}
 		out.Params = append(out.Params, param)
 	}
@@ -143,15 +143,6 @@ func (t *tune) describe() result.Space {
 		out.Constraints = append(out.Constraints, c.Text)
 	}
 	return out
-}
-
-func slot(k *spec.Kernel, p *spec.Param) int {
-	for i, other := range k.Params {
-		if other == p {
-			return i
-		}
-	}
-	return -1
 }
 
 // candidate returns a variant with its jobs, not yet built.

@@ -42,7 +42,7 @@ func Make(t testing.TB, mode string) string {
 	return path
 }
 
-// Use makes the stand-in this process's Nsight Compute, and that of the workers it starts.
+// Use sets PAWL_NCU, so that this process and the workers that it starts run the stand-in as Nsight Compute.
 func Use(t testing.TB, mode string) string {
 	t.Helper()
 	path := Make(t, mode)
