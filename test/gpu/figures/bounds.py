@@ -216,6 +216,8 @@ def calibrate(s):
 
 
 def tunerate(s):
+    if s["plain"]["failed"]:
+        yield f'{s["plain"]["failed"]} of {s["plain"]["tried"]} settings failed in the simple loop: {s["plain"]["why"]}'
     plain, ours = s["plain"]["tried"] / s["plain"]["seconds"], s["pawl"]["trials"] / max(s["pawl"]["searched_s"], 1e-9)
     if not ours >= TUNE_RATE * plain:
         yield f"{60 * ours:.0f} settings a minute, and {60 * plain:.0f} one after the other"
@@ -228,6 +230,11 @@ def tuned(s):
         yield f'exit code {s["code"]}, suggestions.md {s["suggestions"]}'
     if not s["spent_s"] <= TUNE_S:
         yield f'it took {s["spent_s"]:.0f} s'
+    if applied := s.get("applied"):
+        if applied["code"] or applied["check"] or "improvement" not in applied["verdicts"].values():
+            yield f'the suggestion is applied with exit code {applied["code"]} and checked with {applied["check"]}: {applied["verdicts"]}'
+    elif not s["why_not"]:
+        yield "a suggestion that was not checked"
 
 
 BOUNDS = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=selftest, torch=selftest,
