@@ -12,7 +12,7 @@ def settings():
 
 
 def attempt(source, folder, s, a, b, c, size):
-    cubin = os.path.join(folder, "k.cubin")
+    cubin = os.path.join(folder, "-".join(map(str, s.values())) + ".cubin")  # CuPy keeps modules by their path
     arch = "sm_" + cupy.cuda.Device().compute_capability
     done = subprocess.run(["nvcc", "-O3", "-std=c++17", "-arch=" + arch, "-cubin", "-o", cubin, source, *(f"-D{name}={value}" for name, value in s.items())], capture_output=True, text=True)
     if done.returncode:
