@@ -33,6 +33,7 @@ type Script struct {
 	Factor float64 // and that is multiplied by this; 0: it is not
 	Slow   int     // this many samples of a problem take three times as long at first
 	Odd    int     // this many samples of problems whose scalar argument is odd take ten times as long at first
+	Away   int     // the same of problems whose scalar argument is not a power of two
 	Part   int     // of a hundred samples, drawn at random, that take By times as long
 	By     float64 //
 	Anew   float64 // and this many times as long does a sample that begins a new batch of data; below 0: it goes on with the old
@@ -105,6 +106,7 @@ type version struct {
 	scalar int64
 	taken  int // samples of the problem
 	odd    int // samples of odd problems
+	away   int // samples of problems whose size is no power of two
 	runs   int
 	drawn  uint64 // for Part
 
@@ -129,6 +131,11 @@ func (v *version) sample() float64 {
 	}
 	if v.scalar%2 == 1 {
 		if v.odd++; v.odd <= v.Odd {
+			seconds *= 10
+		}
+	}
+	if v.scalar&(v.scalar-1) != 0 {
+		if v.away++; v.away <= v.Away {
 			seconds *= 10
 		}
 	}
