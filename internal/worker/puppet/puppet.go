@@ -42,6 +42,7 @@ type Script struct {
 	Ramp   bool    // every other run of launches takes twice as long per launch
 	Spin   int     // milliseconds of processor time that a run takes, whatever it claims
 	Idle   int     // milliseconds that a run sleeps besides
+	Think  int     // milliseconds that an answer takes which nobody times
 	Host   float64 // microseconds that it claims for the host's part of a launch, where nothing hides that
 	Crash  string  // the request that ends the process: load, prepare, sample, run, ping
 	After  int     // of sample: only once this many samples of the problem were taken
