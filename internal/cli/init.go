@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,8 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/disk"
 	"pawl/internal/draft"
+	"pawl/internal/foreign"
+	"pawl/internal/formula"
 	"pawl/internal/spec"
 	"pawl/internal/unit"
 )
@@ -22,10 +25,12 @@ import (
 type initOptions struct {
 	schema bool
 	force  bool
+	space  string
 }
 
 func (o *initOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of pawl.yaml, for editors, and do nothing else")
+	f.StringVar(&o.space, "space", "", "take params and constraints from this description of a tuning space (T1 format)")
 	f.BoolVar(&o.force, "force", false, "replace a pawl.yaml that is already there")
 }
 
@@ -69,6 +74,11 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	if len(entries) == 0 {
 		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (or a pointer to char that they write to, with a size)", unit.Few(files, 5))
 	}
+	if opts.space != "" {
+		if err := describeSpace(e, opts.space, entries); err != nil {
+			return err
+		}
+	}
 	text := draft.Write(entries)
 	if err := disk.Write(specName, text); err != nil {
 		return err
@@ -79,6 +89,40 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	}
 	fmt.Fprintf(e.stdout, "next: pawl bench\n")
 	return nil
+}
+
+// describeSpace gives a kernel the params of a description in the T1 format.
+func describeSpace(e *env, path string, entries []draft.Entry) error {
+	file, err := foreign.ReadT1(path)
+	if err != nil {
+		return err
+	}
+	described := &draft.Space{From: filepath.Base(path), Constraints: file.Constraints}
+	for _, p := range file.Params {
+		values := make([]string, len(p.Values))
+		for i, v := range p.Values {
+			values[i] = valueText(v)
+		}
+		described.Params = append(described.Params, draft.SpaceParam{Name: p.Name, Values: values})
+	}
+	if err := draft.Describe(entries, file.Kernel, described); err != nil {
+		return err
+	}
+	for _, note := range file.Notes {
+		e.warn("%s: %s", path, note)
+	}
+	return nil
+}
+
+// valueText returns a value as pawl.yaml writes it.
+func valueText(v formula.Value) string {
+	switch v.Kind() {
+	case formula.KindString:
+		return strconv.Quote(v.String())
+	case formula.KindBool:
+		return strings.ToLower(v.String())
+	}
+	return v.String()
 }
 
 // most is the largest number of source files in a draft; a larger tree needs a hint where to look.
