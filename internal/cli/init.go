@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,8 +15,6 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/disk"
 	"pawl/internal/draft"
-	"pawl/internal/foreign"
-	"pawl/internal/formula"
 	"pawl/internal/spec"
 	"pawl/internal/unit"
 )
@@ -75,7 +72,11 @@ func runInit(e *env, opts *initOptions, args []string) error {
 		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (or a pointer to char that they write to, with a size)", unit.Few(files, 5))
 	}
 	if opts.space != "" {
-		if err := describeSpace(e, opts.space, entries); err != nil {
+		notes, err := draft.Describe(entries, opts.space)
+		for _, note := range notes {
+			e.warn("%s: %s", opts.space, note)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -89,40 +90,6 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	}
 	fmt.Fprintf(e.stdout, "next: pawl bench\n")
 	return nil
-}
-
-// describeSpace gives a kernel the params of a description in the T1 format.
-func describeSpace(e *env, path string, entries []draft.Entry) error {
-	file, err := foreign.ReadT1(path)
-	if err != nil {
-		return err
-	}
-	described := &draft.Space{From: filepath.Base(path), Constraints: file.Constraints}
-	for _, p := range file.Params {
-		values := make([]string, len(p.Values))
-		for i, v := range p.Values {
-			values[i] = valueText(v)
-		}
-		described.Params = append(described.Params, draft.SpaceParam{Name: p.Name, Values: values})
-	}
-	if err := draft.Describe(entries, file.Kernel, described); err != nil {
-		return err
-	}
-	for _, note := range file.Notes {
-		e.warn("%s: %s", path, note)
-	}
-	return nil
-}
-
-// valueText returns a value as pawl.yaml writes it.
-func valueText(v formula.Value) string {
-	switch v.Kind() {
-	case formula.KindString:
-		return strconv.Quote(v.String())
-	case formula.KindBool:
-		return strings.ToLower(v.String())
-	}
-	return v.String()
 }
 
 // most is the largest number of source files in a draft; a larger tree needs a hint where to look.

@@ -90,10 +90,10 @@ func (d *draft) write(b *strings.Builder, own bool) {
 	fmt.Fprintf(b, "  %s: # %s\n", yamlText(d.kernel), where)
 	fmt.Fprintf(b, "    source: %s\n", yamlText(d.Source))
 	d.writeEntry(b)
-	macros := slices.DeleteFunc(slices.Concat(d.Macros, d.plan.params), func(m Macro) bool { return d.space.has(m.Name) })
+	macros := slices.DeleteFunc(slices.Concat(d.Macros, d.plan.params), func(m Macro) bool { return d.described.has(m.Name) })
 	switch {
-	case d.space != nil:
-		d.space.write(b, macros)
+	case d.described != nil:
+		d.described.write(b, macros)
 	case len(macros) > 0:
 		b.WriteString("    params: # macros; list more values to try them, the first is the default\n")
 		writeMacros(b, macros)
