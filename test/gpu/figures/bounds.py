@@ -88,6 +88,7 @@ def matrix(s):
 
 # Times as many settings as one after the other; the share of the search in which the device works; a budget of 5m.
 TUNE_RATE, TUNE_BUSY, TUNE_S = 4, 0.6, 305
+TUNE_WATTS = 60, 900  # idle, and more than any GPU may draw
 
 
 def ten(s):
@@ -225,6 +226,15 @@ def tunerate(s):
         yield f'the device was busy for {s["pawl"]["busy_s"]:.0f} of {s["pawl"]["searched_s"]:.0f} s'
 
 
+def tuneenergy(s):
+    if s["code"] != 0 or s["without"] or not s["watts"] or not s["front"]:
+        yield f'exit code {s["code"]}, {len(s["watts"])} settings with a power and {s["without"]} without, {s["front"]} that no other beats'
+    if odd := [w for w in s["watts"] if not TUNE_WATTS[0] <= w <= TUNE_WATTS[1]]:
+        yield f"{odd[0]:.0f} W is no power of this GPU under load"
+    if not s["spent_s"] <= 65:
+        yield f'it took {s["spent_s"]:.0f} s'
+
+
 def tuned(s):
     if s["code"] != 0 or not s["suggestions"]:
         yield f'exit code {s["code"]}, suggestions.md {s["suggestions"]}'
@@ -239,7 +249,7 @@ def tuned(s):
 
 BOUNDS = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=selftest, torch=selftest,
               sanitize=sanitize, why=why, demo=demo, rivals=rivals, triton=framework, cupy=framework, jax=framework, pytorch=framework, calibrate=calibrate,
-              tunerate=tunerate, tunegemm=tuned, tuneattention=tuned)
+              tunerate=tunerate, tuneenergy=tuneenergy, tunegemm=tuned, tuneattention=tuned)
 
 
 def skipped(result):

@@ -296,6 +296,15 @@ def tuned(report):
             "searched_s": t["trials"][-1]["at_s"] - t["trials"][0]["at_s"], "busy_s": t["device_busy_s"], "launches_s": t.get("launch_busy_s")}
 
 
+def tuneenergy():
+    """A search for time and energy: what a launch needs of both, of all settings that work."""
+    found = tune("gemm/square_4k", "1m", "--objective", "both", cache="cache-tune")
+    with open(WORK + "/tune-gemm-square_4k/report.json") as f:
+        t = json.load(f)["tuning"]
+    ok = [on for trial in t["trials"] if trial["status"] == "ok" for on in trial["on"]]
+    return dict(found, front=len(t.get("front") or []), watts=[on["joules"] / on["median_s"] for on in ok if on.get("joules")], without=sum(not on.get("joules") for on in ok))
+
+
 def project():
     """The examples as a repository of their own, where what a search suggests can be applied and checked."""
     folder = WORK + "/tuned"
@@ -352,7 +361,7 @@ def calibrate():
 
 STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=lambda: sdpa_time.dobench(WORK, bench, rows), sweep=sweep, rivals=rivals, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=launchers,
               torch=torch, sanitize=sanitize, why=why, demo=demo, calibrate=calibrate,
-              tunerate=tunerate, tunegemm=lambda: tuneandcheck("gemm"), tuneattention=lambda: tuneandcheck("attention_f16"),
+              tunerate=tunerate, tuneenergy=tuneenergy, tunegemm=lambda: tuneandcheck("gemm"), tuneattention=lambda: tuneandcheck("attention_f16"),
               **{name: lambda name=name: frameworks.measure(name, PAWL, WORK, ENV) for name in frameworks.KERNELS})
 SKIPPED = 77
 
