@@ -2,6 +2,7 @@ package forge
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -14,7 +15,7 @@ func TestTune(t *testing.T) {
 	write(t, filepath.Join(s.repo, "pawl.yaml"), strings.Replace(description, "    args:", "    params: {REPEAT: [40, 1, 200]}\n    args:", 1))
 	s.commit("params")
 	asked := func(propose bool, config string) map[string]any {
-		return map[string]any{"inputs": map[string]any{"kernel": "scale", "config": config, "budget": "16s", "propose": propose}}
+		return map[string]any{"inputs": map[string]any{"kernel": "scale", "config": config, "budget": "16s", "propose": strconv.FormatBool(propose)}}
 	}
 	log, ok := s.play("pawl-tune.yml", "workflow_dispatch", asked(true, "sm*"))
 	if !ok || !strings.Contains(log, "every setting was tried") {
@@ -31,7 +32,7 @@ func TestTune(t *testing.T) {
 	}
 	call := s.read("calls")
 	if !strings.HasPrefix(call, "ci propose --forge github --repo owner/kernels --branch ") || !strings.Contains(call, "/report.zip --url ") {
-		t.Errorf("called %q", call)
+		t.Errorf("called %q\n%s", call, log)
 	}
 	if log, ok := s.play("pawl-tune.yml", "workflow_dispatch", asked(false, "")); !ok || s.read("calls") != call {
 		t.Errorf("called %q\n%s", s.read("calls"), log)
