@@ -1,0 +1,173 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"pawl/internal/diag"
+	"pawl/internal/result"
+)
+
+// Entry is a report that is to be stored.
+type Entry struct {
+	Report *result.Report
+	Raw    []byte // its JSON, as it was written; nil: as Encode writes it
+}
+
+// Add stores reports, all or none, and says how many of them were new. A report that is there
+// already changes nothing; a different one of the same ID is an error.
+func (db *DB) Add(ctx context.Context, entries ...Entry) (added int, err error) {
+	prepared := make([]*prepared, len(entries))
+	for i, e := range entries {
+		if prepared[i], err = prepare(e); err != nil {
+			return 0, err
+		}
+	}
+	err = db.write(ctx, "store the run", func(tx *sql.Tx) error {
+		added = 0
+		fresh := map[string]int64{}
+		for _, p := range prepared {
+			is, err := db.add(ctx, tx, p, fresh)
+			if err != nil {
+				return err
+			}
+			if is {
+				added++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return added, nil
+}
+
+// prepared is a report with all that is stored of it.
+type prepared struct {
+	run  *Run
+	rows []*Row
+	json []byte // compact
+}
+
+func prepare(e Entry) (*prepared, error) {
+	if !goodID.MatchString(e.Report.ID) {
+		return nil, &diag.Problem{Message: fmt.Sprintf("store the run: its ID is %.40q", e.Report.ID), Hint: "expected at most 128 letters, digits, dots, dashes and underscores: was the report changed by hand?"}
+	}
+	raw := e.Raw
+	if raw == nil {
+		var err error
+		if raw, err = e.Report.Encode(); err != nil {
+			return nil, fmt.Errorf("store the run: encode the report: %w", err)
+		}
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, fmt.Errorf("store the run: %w", err)
+	}
+	return &prepared{runOf(e.Report), rowsOf(e.Report), compact.Bytes()}, nil
+}
+
+// add stores one report, unless it is there.
+func (db *DB) add(ctx context.Context, tx *sql.Tx, p *prepared, fresh map[string]int64) (bool, error) {
+	r := p.run
+	numbers := map[string]int64{}
+	number := func(text string) int64 {
+		return numbers[text]
+	}
+	texts := []string{string(r.Kind), r.Branch, r.Class, r.Machine, string(r.Outcome), r.Tool}
+	for _, row := range p.rows {
+		texts = append(texts, row.Kernel, row.Config, row.Class, string(row.Verdict), string(row.Fault), row.Identity)
+		if row.Best != nil {
+			texts = append(texts, row.Best.Commit)
+		}
+	}
+	for _, text := range texts {
+		id, err := db.number(ctx, tx, text, fresh)
+		if err != nil {
+			return false, err
+		}
+		numbers[text] = id
+	}
+	flags := flagsOf(r)
+	var seq int64
+	err := tx.QueryRowContext(ctx, db.query(`INSERT INTO runs (id, kind, at, finished, sha, base, flags, branch, pull, class, machine, outcome, tool, rows)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING seq`),
+		r.ID, number(string(r.Kind)), r.Started.UnixMilli(), r.Finished.UnixMilli(), shaBytes(r.Commit), shaBytes(r.Base), flags, number(r.Branch), r.Pull,
+		number(r.Class), number(r.Machine), number(string(r.Outcome)), number(r.Tool), r.Rows).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, db.same(ctx, tx, p)
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, row := range p.rows {
+		series, err := db.series(ctx, tx, number(row.Kernel), number(row.Config), number(row.Class))
+		if err != nil {
+			return false, err
+		}
+		own := flags
+		if row.Moved {
+			own |= moved
+		}
+		if row.Dropped {
+			own |= dropped
+		}
+		base, best := row.Base.values(), row.Best.values()
+		bestSHA := int64(0)
+		if row.Best != nil {
+			bestSHA = number(row.Best.Commit)
+		}
+		if _, err := tx.ExecContext(ctx, db.query(`INSERT INTO points (series, at, run, n, kind, flags, verdict, fault, samples, median, low, high, roof,
+			base, base_low, base_high, best, best_low, best_high, best_sha, identity)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`),
+			series, r.Started.UnixMilli(), seq, row.N, number(string(r.Kind)), own, number(string(row.Verdict)), number(string(row.Fault)), row.Samples,
+			float(row.MedianS), float(row.LowS), float(row.HighS), float(row.RoofPct), base[0], base[1], base[2], best[0], best[1], best[2], bestSHA, number(row.Identity)); err != nil {
+			return false, err
+		}
+	}
+	return true, db.putDocument(ctx, tx, seq, r, p.json)
+}
+
+// values are a change's numbers; without one, nothing.
+func (c *Change) values() [3]any {
+	if c == nil {
+		return [3]any{}
+	}
+	return [3]any{c.Median, c.Low, c.High}
+}
+
+// series returns the number of a series, which it makes if it is new.
+func (db *DB) series(ctx context.Context, tx *sql.Tx, kernel, config, class int64) (id int64, err error) {
+	find := db.query(`SELECT id FROM series WHERE kernel = $1 AND config = $2 AND class = $3`)
+	err = tx.QueryRowContext(ctx, find, kernel, config, class).Scan(&id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, err
+	}
+	if _, err := tx.ExecContext(ctx, db.query(`INSERT INTO series (kernel, config, class) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`), kernel, config, class); err != nil {
+		return 0, err
+	}
+	return id, tx.QueryRowContext(ctx, find, kernel, config, class).Scan(&id)
+}
+
+// same makes sure that a report that is there is the one that is to be stored.
+func (db *DB) same(ctx context.Context, tx *sql.Tx, p *prepared) error {
+	stored, err := db.document(ctx, tx, p.run.ID)
+	if err != nil || bytes.Equal(stored, p.json) {
+		return err
+	}
+	// Other spaces, another order of fields or another way to write a number make no difference.
+	var a, b any
+	if json.Unmarshal(stored, &a) == nil && json.Unmarshal(p.json, &b) == nil && reflect.DeepEqual(a, b) {
+		return nil
+	}
+	return &diag.Problem{
+		Message: fmt.Sprintf("store the run: the history (%s) has run %s already, with another report", db.where, p.run.ID),
+		Hint:    "one of the two was changed after its run; pawl history show " + p.run.ID + " --json prints the one that is stored",
+	}
+}
