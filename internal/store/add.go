@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/klauspost/compress/zstd"
+
 	"pawl/internal/diag"
 	"pawl/internal/result"
 )
@@ -28,11 +30,11 @@ func (db *DB) Add(ctx context.Context, entries ...Entry) (added int, err error) 
 			return 0, err
 		}
 	}
+	var in *ingest
 	err = db.write(ctx, "store the run", func(tx *sql.Tx) error {
-		added = 0
-		fresh := map[string]int64{}
+		added, in = 0, &ingest{db: db, tx: tx, texts: map[string]int64{}, current: map[string]int64{}, encoders: map[int64]*zstd.Encoder{}}
 		for _, p := range prepared {
-			is, err := db.add(ctx, tx, p, fresh)
+			is, err := in.add(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -45,7 +47,18 @@ func (db *DB) Add(ctx context.Context, entries ...Entry) (added int, err error) 
 	if err != nil {
 		return 0, err
 	}
+	db.learn(in.texts)
+	db.codecs.learn(in)
 	return added, nil
+}
+
+// ingest is a transaction that stores reports, and what it had to make for that.
+type ingest struct {
+	db       *DB
+	tx       *sql.Tx
+	texts    map[string]int64
+	current  map[string]int64 // dictionaries, by name
+	encoders map[int64]*zstd.Encoder
 }
 
 // prepared is a report with all that is stored of it.
@@ -53,6 +66,8 @@ type prepared struct {
 	run  *Run
 	rows []*Row
 	json []byte // compact
+
+	skeleton, numbers []byte // of the JSON
 }
 
 func prepare(e Entry) (*prepared, error) {
@@ -70,11 +85,17 @@ func prepare(e Entry) (*prepared, error) {
 	if err := json.Compact(&compact, raw); err != nil {
 		return nil, fmt.Errorf("store the run: %w", err)
 	}
-	return &prepared{runOf(e.Report), rowsOf(e.Report), compact.Bytes()}, nil
+	p := &prepared{run: runOf(e.Report), rows: rowsOf(e.Report), json: compact.Bytes()}
+	p.skeleton, p.numbers = split(p.json)
+	if again, err := join(p.skeleton, p.numbers); err != nil || !bytes.Equal(again, p.json) {
+		p.skeleton, p.numbers = p.json, nil // larger, and right
+	}
+	return p, nil
 }
 
 // add stores one report, unless it is there.
-func (db *DB) add(ctx context.Context, tx *sql.Tx, p *prepared, fresh map[string]int64) (bool, error) {
+func (in *ingest) add(ctx context.Context, p *prepared) (bool, error) {
+	db, tx := in.db, in.tx
 	r := p.run
 	numbers := map[string]int64{}
 	number := func(text string) int64 {
@@ -88,7 +109,7 @@ func (db *DB) add(ctx context.Context, tx *sql.Tx, p *prepared, fresh map[string
 		}
 	}
 	for _, text := range texts {
-		id, err := db.number(ctx, tx, text, fresh)
+		id, err := db.number(ctx, tx, text, in.texts)
 		if err != nil {
 			return false, err
 		}
@@ -131,7 +152,7 @@ func (db *DB) add(ctx context.Context, tx *sql.Tx, p *prepared, fresh map[string
 			return false, err
 		}
 	}
-	return true, db.putDocument(ctx, tx, seq, r, p.json)
+	return true, in.document(ctx, seq, p)
 }
 
 // values are a change's numbers; without one, nothing.
@@ -157,7 +178,7 @@ func (db *DB) series(ctx context.Context, tx *sql.Tx, kernel, config, class int6
 
 // same makes sure that a report that is there is the one that is to be stored.
 func (db *DB) same(ctx context.Context, tx *sql.Tx, p *prepared) error {
-	stored, err := db.document(ctx, tx, p.run.ID)
+	stored, err := db.readDocument(ctx, tx, p.run.ID)
 	if err != nil || bytes.Equal(stored, p.json) {
 		return err
 	}

@@ -49,7 +49,7 @@ func limit(n int) string {
 
 // pointConditions are about rows; none: no row can have them. All their values are numbers.
 func (db *DB) pointConditions(ctx context.Context, f Filter) (c conditions, none bool, err error) {
-	if f.Kernel != "" || f.Config != "" {
+	if f.Kernel != "" || f.Config != "" || f.Class != "" {
 		series, err := db.allSeries(ctx, f)
 		if err != nil || len(series) == 0 {
 			return c, true, err

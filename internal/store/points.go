@@ -45,7 +45,9 @@ func (db *DB) Latest(ctx context.Context, f Filter, each int) ([]Point, error) {
 
 // conditions are those of a filter, about points and their runs.
 func (db *DB) conditions(ctx context.Context, f Filter) (conditions, bool, error) {
-	where, none, err := db.runConditions(ctx, f)
+	of := f
+	of.Class = "" // of the series, below
+	where, none, err := db.runConditions(ctx, of)
 	if err != nil || none {
 		return where, none, err
 	}

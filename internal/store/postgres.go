@@ -29,6 +29,7 @@ func openPostgres(ctx context.Context, address string) (*DB, error) {
 		config.ConnectTimeout = 10 * time.Second
 	}
 	config.RuntimeParams["application_name"] = "pawl"
+	config.RuntimeParams["search_path"] = schemaName
 	handle := stdlib.OpenDB(*config)
 	handle.SetMaxOpenConns(8)
 	handle.SetConnMaxIdleTime(time.Minute)
@@ -40,6 +41,9 @@ func openPostgres(ctx context.Context, address string) (*DB, error) {
 	}
 	return open(ctx, db)
 }
+
+// schemaName is where the tables are: the database may have other ones.
+const schemaName = "pawl"
 
 // schemaLock is the number of the lock that migrations hold: any, and always the same.
 const schemaLock = 0x7061776c
@@ -60,22 +64,30 @@ var postgresDialect = dialect{
 		return false
 	},
 	lockSchema: func(ctx context.Context, tx querier) error {
-		_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, schemaLock)
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, schemaLock); err != nil {
+			return err
+		}
+		var there int
+		err := tx.QueryRowContext(ctx, `SELECT count(*) FROM pg_namespace WHERE nspname = $1`, schemaName).Scan(&there)
+		if err == nil && there == 0 { // even where it is there, making it needs a privilege
+			_, err = tx.ExecContext(ctx, `CREATE SCHEMA `+schemaName)
+		}
 		return err
 	},
 	version: func(ctx context.Context, q querier) (version int, err error) {
-		var there bool
-		if err = q.QueryRowContext(ctx, `SELECT to_regclass('pawl_version') IS NOT NULL`).Scan(&there); err != nil || !there {
+		// A table, unlike a cache of names, shows what others have just made.
+		var there int
+		if err = q.QueryRowContext(ctx, `SELECT count(*) FROM pg_tables WHERE schemaname = $1 AND tablename = 'version'`, schemaName).Scan(&there); err != nil || there == 0 {
 			return 0, err
 		}
-		err = q.QueryRowContext(ctx, `SELECT version FROM pawl_version`).Scan(&version)
+		err = q.QueryRowContext(ctx, `SELECT version FROM version`).Scan(&version)
 		return version, err
 	},
 	setVersion: func(ctx context.Context, tx querier, version int) error {
 		for _, query := range []string{
-			`CREATE TABLE IF NOT EXISTS pawl_version (version BIGINT NOT NULL)`,
-			`DELETE FROM pawl_version`,
-			fmt.Sprintf(`INSERT INTO pawl_version VALUES (%d)`, version),
+			`CREATE TABLE IF NOT EXISTS version (version BIGINT NOT NULL)`,
+			`DELETE FROM version`,
+			fmt.Sprintf(`INSERT INTO version VALUES (%d)`, version),
 		} {
 			if _, err := tx.ExecContext(ctx, query); err != nil {
 				return err

@@ -26,6 +26,7 @@ func (db *DB) runs(ctx context.Context, f Filter) ([]*Run, error) {
 	if err != nil || none {
 		return nil, err
 	}
+	f.Class = "" // of the run, above
 	points, none, err := db.pointConditions(ctx, f)
 	if err != nil || none {
 		return nil, err
@@ -178,9 +179,9 @@ func (db *DB) allSeries(ctx context.Context, f Filter) ([]Series, error) {
 
 func (f *Filter) matches(s Series) bool {
 	for _, one := range [][2]string{{f.Kernel, s.Kernel}, {f.Config, s.Config}} {
-		if is, err := path.Match(one[0], one[1]); one[0] != "" && one[0] != one[1] && (err != nil || !is) {
+		if is, err := path.Match(one[0], one[1]); one[0] != "" && bounded(one[0]) != one[1] && (err != nil || !is) {
 			return false
 		}
 	}
-	return f.Class == "" || f.Class == s.Class
+	return f.Class == "" || bounded(f.Class) == s.Class
 }

@@ -71,7 +71,6 @@ CREATE TABLE points (
 CREATE INDEX points_run ON points (run);
 CREATE TABLE dictionaries (
 	id   {serial},
-	hash TEXT NOT NULL UNIQUE,
 	name TEXT NOT NULL,
 	data {bytes} NOT NULL
 );

@@ -77,10 +77,7 @@ func open(ctx context.Context, db *DB) (*DB, error) {
 }
 
 // Close closes the history.
-func (db *DB) Close() {
-	db.codecs.close()
-	_ = db.sql.Close()
-}
+func (db *DB) Close() { _ = db.sql.Close() }
 
 // Where says where the history lies: a file, or the host and the name of a database.
 func (db *DB) Where() string { return db.where }

@@ -1,0 +1,195 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Lists of numbers are most of a report. They are packed exactly: every number comes back with all
+// its bits. A list becomes whole numbers first, in the way that makes them smallest; these lie
+// around their median, and the differences to it, or to the number before, take few bits.
+
+// way says how numbers become whole numbers.
+type way byte
+
+const (
+	// From 0 to 15: numbers with so many decimals. A clock counts nanoseconds: 9.
+	floatBits way = 16 // their bits as they are; the number follows it in order
+	events    way = 17 // (float32 milliseconds)*1e-3 - pair, over repeat: a GPU's events
+)
+
+// scale is what numbers were made with.
+type scale struct{ pair, repeat float64 }
+
+var errNumbers = errors.New("its packed numbers are damaged")
+
+// pack appends a list. scales are those that its numbers may have been made with.
+func pack(out []byte, list []float64, scales []scale) []byte {
+	how, used, whole := wholeNumbers(list, scales)
+	middle := slices.Sorted(slices.Values(whole))[len(whole)/2]
+	fromMiddle, fromLast := make([]uint64, len(whole)), make([]uint64, len(whole))
+	last := middle
+	for i, v := range whole {
+		fromMiddle[i], fromLast[i] = zigzag(v-middle), zigzag(v-last)
+		last = v
+	}
+	order, size := bestOrder(fromMiddle)
+	chosen, delta := fromMiddle, byte(0)
+	if o, s := bestOrder(fromLast); s < size {
+		order, chosen, delta = o, fromLast, 1
+	}
+	out = append(out, byte(how)|delta<<7, byte(order))
+	if how == events {
+		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(used.pair))
+		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(used.repeat))
+	}
+	out = binary.AppendUvarint(out, uint64(len(list)))
+	out = binary.AppendVarint(out, middle)
+	w := bitWriter{out: out}
+	for _, v := range chosen {
+		w.golomb(v, order)
+	}
+	return w.close()
+}
+
+// unpack reads a list, and returns what follows it. most is how many numbers it may have.
+func unpack(in []byte, most int) (list []float64, rest []byte, err error) {
+	if len(in) < 2 {
+		return nil, nil, errNumbers
+	}
+	how, delta, order := way(in[0]&0x7f), in[0]>>7 != 0, int(in[1])
+	in = in[2:]
+	var used scale
+	if how == events && len(in) >= 16 {
+		used.pair = math.Float64frombits(binary.LittleEndian.Uint64(in))
+		used.repeat = math.Float64frombits(binary.LittleEndian.Uint64(in[8:]))
+		in = in[16:]
+	}
+	count, n := binary.Uvarint(in)
+	if n <= 0 || how > events || order < 1 || order > 62 || count > uint64(most) || count > uint64(len(in))*8 {
+		return nil, nil, errNumbers
+	}
+	in = in[n:]
+	middle, n := binary.Varint(in)
+	if n <= 0 {
+		return nil, nil, errNumbers
+	}
+	r := bitReader{in: in[n:]}
+	list = make([]float64, count)
+	last := middle
+	for i := range list {
+		v := unzigzag(r.golomb(order))
+		if delta {
+			v += last
+		} else {
+			v += middle
+		}
+		last, list[i] = v, how.number(v, used)
+	}
+	if r.short {
+		return nil, nil, errNumbers
+	}
+	return list, r.in[(r.at+7)/8:], nil
+}
+
+// wholeNumbers returns the way that makes a list's numbers smallest.
+func wholeNumbers(list []float64, scales []scale) (way, scale, []int64) {
+	whole := make([]int64, len(list))
+	for how := way(0); how < floatBits; how++ {
+		if how.all(list, scale{}, whole) {
+			return how, scale{}, whole
+		}
+	}
+	for _, s := range scales {
+		if events.all(list, s, whole) {
+			return events, s, whole
+		}
+	}
+	floatBits.all(list, scale{}, whole)
+	return floatBits, scale{}, whole
+}
+
+// all reports whether every number comes back exactly, and sets the whole numbers.
+func (how way) all(list []float64, s scale, whole []int64) bool {
+	for i, v := range list {
+		k, ok := how.whole(v, s)
+		if !ok || math.Float64bits(how.number(k, s)) != math.Float64bits(v) {
+			return false
+		}
+		whole[i] = k
+	}
+	return true
+}
+
+func (how way) whole(v float64, s scale) (int64, bool) {
+	switch how {
+	case floatBits:
+		return ordered(math.Float64bits(v)), true
+	case events:
+		ms := float32((v*s.repeat + s.pair) * 1e3)
+		// The multiplication may have rounded to a neighbour.
+		for _, near := range []float32{ms, math.Nextafter32(ms, 0), math.Nextafter32(ms, math.MaxFloat32)} {
+			if k := int64(math.Float32bits(near)); math.Float64bits(how.number(k, s)) == math.Float64bits(v) {
+				return k, true
+			}
+		}
+		return 0, false
+	}
+	k := math.Round(v * tens[how])
+	return int64(k), math.Abs(k) < 1<<53
+}
+
+func (how way) number(k int64, s scale) float64 {
+	switch how {
+	case floatBits:
+		return math.Float64frombits(unordered(k))
+	case events:
+		return max(float64(math.Float32frombits(uint32(k)))*1e-3-s.pair, 1e-9) / s.repeat
+	}
+	return float64(k) / tens[how]
+}
+
+// Powers of ten up to 1e22 are exact, so the quotient of a whole number by one is the number that its
+// decimals mean.
+var tens = [floatBits]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+// ordered makes the bits of a number a whole number, so that larger numbers have larger ones.
+func ordered(b uint64) int64 {
+	if b>>63 != 0 {
+		return int64(b ^ 1<<63 ^ math.MaxUint64)
+	}
+	return int64(b)
+}
+
+func unordered(k int64) uint64 {
+	if k < 0 {
+		return uint64(k) ^ math.MaxUint64 ^ 1<<63
+	}
+	return uint64(k)
+}
+
+func zigzag(v int64) uint64 { return uint64(v<<1) ^ uint64(v>>63) }
+
+func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+
+// bestOrder returns the order of the code that takes the fewest bits, and about how many.
+func bestOrder(list []uint64) (order, size int) {
+	var lengths [65]int
+	for _, v := range list {
+		lengths[bits.Len64(v)]++
+	}
+	size = math.MaxInt
+	for try := 1; try <= 62; try++ {
+		total := 0
+		for length, count := range lengths {
+			total += count * golombBits(uint64(1)<<length*3/4, try)
+		}
+		if total < size {
+			order, size = try, total
+		}
+	}
+	return order, size
+}
