@@ -247,7 +247,7 @@ func TestForeignAndDamagedFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := 2 * 8192; at+100 < len(raw); at += 8192 { // the heads of all pages but the first two
+	for at := 2 * 16384; at+100 < len(raw); at += 16384 { // the heads of all pages but the first two
 		copy(raw[at:], make([]byte, 100))
 	}
 	if err := os.WriteFile(file, raw, 0o644); err != nil {
@@ -267,7 +267,7 @@ func TestForeignAndDamagedFiles(t *testing.T) {
 // The server goes away while a history is open, and comes back: what was stored is there, what comes
 // after is stored, and in between there is an error that says so, without the password.
 func TestServerGoesAway(t *testing.T) {
-	_ = postgres(t) // or there is none here
+	_ = postgres(t)         // or there is none here
 	own, err := newServer() // the others' tests go on meanwhile
 	if err != nil {
 		t.Fatal(err)

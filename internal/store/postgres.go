@@ -49,7 +49,7 @@ const schemaName = "pawl"
 const schemaLock = 0x7061776c
 
 var postgresDialect = dialect{
-	types: strings.NewReplacer("{serial}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{bytes}", "BYTEA", "{real}", "DOUBLE PRECISION",
+	types: strings.NewReplacer("{serial}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{key}", "BIGINT PRIMARY KEY", "{bytes}", "BYTEA", "{real}", "DOUBLE PRECISION",
 		"{c}", `COLLATE "C"`, "{clustered}", ""),
 	rewrite: func(query string) string { return query },
 	again: func(err error) bool {

@@ -85,7 +85,7 @@ func (db *DB) run(ctx context.Context, id string) (*Run, []*Row, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	points, err := db.points(ctx, `SELECT `+pointColumns+`, `+runColumns+` FROM points p JOIN runs r ON r.seq = p.run WHERE p.run = $1 ORDER BY p.n`, found.seq)
+	points, err := db.points(ctx, `SELECT `+pointColumns+`, `+runColumns+` FROM series s JOIN points p ON p.series = s.id AND p.at = $1 AND p.run = $2 JOIN runs r ON r.seq = p.run ORDER BY p.n`, found.at, found.seq)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -43,7 +43,6 @@ CREATE TABLE runs (
 	rows     BIGINT NOT NULL
 );
 CREATE INDEX runs_at ON runs (at);
-CREATE INDEX runs_sha ON runs (sha);
 CREATE TABLE points (
 	series    BIGINT NOT NULL,
 	at        BIGINT NOT NULL,
@@ -68,14 +67,13 @@ CREATE TABLE points (
 	identity  BIGINT NOT NULL,
 	PRIMARY KEY (series, at, run, n)
 ) {clustered};
-CREATE INDEX points_run ON points (run);
 CREATE TABLE dictionaries (
 	id   {serial},
 	name TEXT NOT NULL,
 	data {bytes} NOT NULL
 );
 CREATE TABLE documents (
-	run  BIGINT PRIMARY KEY,
+	run  {key},
 	dict BIGINT NOT NULL,
 	data {bytes} NOT NULL
 );
