@@ -10,7 +10,8 @@ import (
 
 // Lists of numbers are most of a report. They are packed exactly: every number comes back with all
 // its bits. A list becomes whole numbers first, in the way that makes them smallest; these lie
-// around their median, and the differences to it, or to the number before, take few bits.
+// around their median, and the differences to it, or to the number before, take few bits. Where none is
+// far from the others, all take the same number of bits, counted from the smallest.
 
 // way says how numbers become whole numbers.
 type way byte
@@ -30,13 +31,23 @@ const (
 // scale is what numbers were made with.
 type scale struct{ pair, repeat float64 }
 
+// Orders of the code from 1 to 62 are of Golomb's; from 64 on all numbers have the same width.
+const (
+	fixed    = 64
+	maxWidth = 63
+)
+
 var errNumbers = errors.New("its packed numbers are damaged")
 
 // pack appends a list. scales are those that its numbers may have been made with.
 func pack(out []byte, list []float64, scales []scale) []byte {
 	how, used, whole := wholeNumbers(list, scales)
 	middle := slices.Sorted(slices.Values(whole))[len(whole)/2]
-	step := stepOf(whole, middle)
+	smallest, largest := slices.Min(whole), slices.Max(whole)
+	step := int64(1)
+	if largest-smallest >= 0 { // else they are so far apart that differences do not fit
+		step = stepOf(whole, middle)
+	}
 	fromMiddle, fromLast := make([]uint64, len(whole)), make([]uint64, len(whole))
 	last := int64(0)
 	for i, v := range whole {
@@ -47,7 +58,14 @@ func pack(out []byte, list []float64, scales []scale) []byte {
 	order, size := bestOrder(fromMiddle)
 	chosen, delta := fromMiddle, byte(0)
 	if o, s := bestOrder(fromLast); s < size {
-		order, chosen, delta = o, fromLast, 1
+		order, size, chosen, delta = o, s, fromLast, 1
+	}
+	width := bits.Len64(uint64(largest-smallest) / uint64(step))
+	if len(list)*width < size && width <= maxWidth {
+		order, delta, middle = fixed+width, 0, smallest
+		for i, v := range whole {
+			chosen[i] = uint64(v-smallest) / uint64(step)
+		}
 	}
 	out = append(out, byte(how)|delta<<7, byte(order))
 	if how >= eventBits {
@@ -58,7 +76,11 @@ func pack(out []byte, list []float64, scales []scale) []byte {
 	out = binary.AppendVarint(out, step)
 	w := bitWriter{out: out}
 	for _, v := range chosen {
-		w.golomb(v, order)
+		if order >= fixed {
+			w.bits(v, width)
+		} else {
+			w.golomb(v, order)
+		}
 	}
 	return w.close()
 }
@@ -79,7 +101,7 @@ func unpack(in []byte, scales []scale, most int) (list []float64, rest []byte, e
 		used, in = scales[in[0]], in[1:]
 	}
 	count, n := binary.Uvarint(in)
-	if n <= 0 || how > lastWay || order < 1 || order > 62 || count > uint64(most) || count > uint64(len(in))*8 {
+	if n <= 0 || how > lastWay || order < 1 || order > fixed+maxWidth || count > uint64(most) {
 		return nil, nil, errNumbers
 	}
 	in = in[n:]
@@ -93,11 +115,16 @@ func unpack(in []byte, scales []scale, most int) (list []float64, rest []byte, e
 		return nil, nil, errNumbers
 	}
 	r := bitReader{in: in[n:]}
+	if order != fixed && count > uint64(len(r.in))*8 {
+		return nil, nil, errNumbers // every number has at least a bit
+	}
 	list = make([]float64, count)
 	last := int64(0)
 	for i := range list {
-		d := unzigzag(r.golomb(order))
-		if delta {
+		var d int64
+		if order >= fixed {
+			d = int64(r.bits(order - fixed))
+		} else if d = unzigzag(r.golomb(order)); delta {
 			d += last
 		}
 		last, list[i] = d, how.number(middle+d*step, used)
@@ -115,14 +142,8 @@ func stepOf(whole []int64, middle int64) int64 {
 		for d := v - middle; d != 0; {
 			step, d = d, step%d
 		}
-		if step == 1 || step == -1 {
-			break
-		}
 	}
-	if step == 0 {
-		return 1
-	}
-	return step
+	return max(step, -step, 1)
 }
 
 // wholeNumbers returns the way that makes a list's numbers smallest.
