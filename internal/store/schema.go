@@ -75,6 +75,10 @@ CREATE TABLE notes (
 	text   TEXT NOT NULL
 );
 CREATE INDEX notes_run ON notes (run);
+CREATE TABLE marks (
+	name  TEXT PRIMARY KEY,
+	value TEXT NOT NULL
+);
 `}
 
 // newerError says that a newer pawl has changed the history.

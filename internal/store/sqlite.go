@@ -58,6 +58,7 @@ var sqliteDialect = dialect{
 		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
 		return err
 	},
+	shrink: `VACUUM`,
 	remedy: func(db *DB, err error) string {
 		switch sqliteCode(err) {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
