@@ -92,6 +92,21 @@ func Push(ctx context.Context, opts PushOptions, entries []store.Entry) (*Pushed
 	}
 }
 
+// RecordOptions say which report is added to the branch.
+type RecordOptions struct {
+	Report string // the file, or the folder or zip that it lies in
+	Push   PushOptions
+}
+
+// Record adds a report of the main branch to the branch of segments.
+func Record(ctx context.Context, opts RecordOptions) (*Pushed, error) {
+	entry, err := readReport(opts.Report)
+	if err != nil {
+		return nil, err
+	}
+	return Push(ctx, opts.Push, []store.Entry{entry})
+}
+
 // mainsOwn refuses reports that are not of the branch itself.
 func mainsOwn(r *result.Report) error {
 	why := ""

@@ -19,6 +19,7 @@ import (
 	"pawl/internal/diag"
 	"pawl/internal/foreign"
 	"pawl/internal/git"
+	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/store"
 )
@@ -29,6 +30,7 @@ type ImportOptions struct {
 	Class  string    // device class that they were measured on
 	Time   time.Time // when; zero: when the file was written
 	Pull   int64     // the runs are of this pull request
+	Own    bool      // refuse runs that are not of the main branch itself
 }
 
 // Imported is what came of an import.
@@ -149,7 +151,25 @@ func (h *History) readFile(ctx context.Context, path string, opts ImportOptions)
 			report.Origin.Pull, raw = opts.Pull, nil
 		}
 	}
+	if opts.Own {
+		if err := mainsOwn(report); err != nil {
+			return nil, err
+		}
+	}
 	return &parsed{entries: []store.Entry{{Report: report, Raw: raw}}}, nil
+}
+
+// readReport reads a report of pawl: the file, or the folder or zip that it lies in.
+func readReport(path string) (store.Entry, error) {
+	artifact, err := claim.Read(path, claim.DefaultLimits())
+	if err != nil {
+		return store.Entry{}, err
+	}
+	report, err := result.Decode(artifact.Report)
+	if err != nil {
+		return store.Entry{}, &diag.Problem{Pos: diag.Pos{File: path}, Message: err.Error(), Hint: "import the file as pawl check or pawl bench wrote it"}
+	}
+	return store.Entry{Report: report, Raw: artifact.Report}, nil
 }
 
 var fullSHA = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
@@ -185,6 +205,11 @@ func (h *History) foreign(ctx context.Context, path string, raw []byte, opts Imp
 	r.Tool.Version = cmp.Or(r.Tool.Version, string(file.Format))
 	r.Commit = &result.Commit{SHA: sha}
 	r.DeviceClass = cmp.Or(opts.Class, r.DeviceClass, "unknown")
+	for _, row := range r.Rows {
+		if t := row.Timing; t != nil && t.Stats.Count == 0 && len(t.Samples.Kept()) > 0 {
+			t.Stats = measure.StatsOf(t.Samples) // the tool gave samples, or its one number
+		}
+	}
 	return r, nil
 }
 

@@ -201,8 +201,9 @@ var floors = []floor{
 
 	{
 		rooms: "history",
-		// disk, foreign, run: reports come from files, from other tools and from past runs. ratchet: and from the baseline's history.
-		uses: "diag disk foreign git ratchet result run spec store",
+		// claim: artifacts are read within limits. foreign: other tools' files are imported, too; measure: with their statistics.
+		// ratchet: and so are the baseline's moves.
+		uses: "claim diag foreign git measure ratchet result store",
 		why:  "what was measured is asked about here, by every face alike; nothing is measured or judged",
 	},
 	{
