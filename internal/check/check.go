@@ -90,6 +90,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	if err := cmp.Or(r.Of(result.KindCheck), opts.Check()); err != nil {
 		return nil, err
 	}
+	r.Fork = r.Fork || opts.Fork
 	opts.Duet.Seed, opts.Duet.Keep = r.Seed, true // whoever asks: timed samples are always verified, too
 	c := &check{
 		Options: opts, Spec: r.Spec, Patterns: r.Patterns, run: r, gate: r.Spec.Gate, store: ratchet.Open(r.Spec.Dir),

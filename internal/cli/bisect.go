@@ -68,9 +68,9 @@ func runBisect(ctx context.Context, e *env, opts *bisectOptions, patterns []stri
 	if made == nil {
 		return err
 	}
-	if _, saved := r.Save(made); saved != nil {
-		e.explain(saved)
-	}
+	saved, problem := r.Save(made)
+	e.explain(problem)
+	e.explain(saved.Unrecorded)
 	if err := opts.output.write(made, ""); len(err) > 0 {
 		return gravest(e, nil, err...)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -33,7 +34,8 @@ type env struct {
 	stdout, stderr io.Writer
 	args           []string // as the user wrote them
 	started        time.Time
-	told           bool // the terminal shows a report, whose last line says what it came to
+	database       string // address of the history, with its password; "": none is set
+	told           bool   // the terminal shows a report, whose last line says what it came to
 }
 
 func (e *env) tool() result.Tool { return result.Tool{Version: version, Commit: commit} }
@@ -98,9 +100,15 @@ func say(w io.Writer, format string, args ...any) {
 	fmt.Fprint(w, term.Wrap(fmt.Sprintf(format, args...), widthOf(w)))
 }
 
+// databaseVariable names the history of a team.
+const databaseVariable = "PAWL_DB"
+
 // Run parses args, runs the command and returns the exit code.
 func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, args: args, started: time.Now()}
+	// No process that pawl starts may have the password: compilers and kernels are somebody else's code.
+	e.database = os.Getenv(databaseVariable)
+	_ = os.Unsetenv(databaseVariable)
 	root := newRoot(e)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -171,7 +179,7 @@ func newRoot(e *env) *cobra.Command {
 	})
 	root.AddCommand(
 		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e), newProfile(e), newTune(e), newAdvise(e), newBisect(e),
-		newBaseline(e), newCI(e),
+		newBaseline(e), newHistory(e), newCI(e),
 		newDoctor(e), newCalibrate(e), newSelftest(e), newDemo(e), newBuild(e), newWorker(e), newCell(e), newManual(e),
 	)
 	complete(root)

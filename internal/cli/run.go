@@ -161,7 +161,7 @@ func (o *projectOptions) prepare(kind result.Kind, q run.Request) (_ *run.Run, e
 // request returns the request that every command makes for a run.
 func (e *env) request(patterns []string, seed *uint64, live *follower) run.Request {
 	return run.Request{
-		Tool: e.tool(), Command: e.command(), Started: e.started, Patterns: patterns, Seed: seed, Follow: live.follow,
+		Tool: e.tool(), Command: e.command(), Started: e.started, Patterns: patterns, Seed: seed, Follow: live.follow, Database: e.database,
 	}
 }
 
@@ -242,7 +242,8 @@ func writable(folder, file string) error {
 // deliver saves the report, shows it and turns it into the command's outcome.
 // A report that cannot be saved is still shown.
 func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report) error {
-	path, saveErr := r.Save(made)
+	saved, saveErr := r.Save(made)
+	path := saved.Path
 	if made.Kind != result.KindBench && saveErr == nil {
 		path, saveErr = savePages(path, made, false)
 	}
@@ -252,6 +253,7 @@ func (o *outputOptions) deliver(e *env, r *run.Run, made *result.Report) error {
 	if saveErr != nil {
 		e.warn("%v", saveErr)
 	}
+	e.explain(saved.Unrecorded)
 	return gravest(e, outcomeOf(made), o.write(made, r.Dir)...)
 }
 

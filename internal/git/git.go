@@ -15,8 +15,9 @@ import (
 
 // State is the checked-out commit of a working tree.
 type State struct {
-	SHA   string
-	Dirty bool // a tracked file differs from the commit; pawl's own under .pawl do not count
+	SHA    string
+	Branch string // that is checked out; "": a commit is, and no branch
+	Dirty  bool   // a tracked file differs from the commit; pawl's own under .pawl do not count
 }
 
 // Head returns the state of the working tree that holds dir. Where there is
@@ -33,6 +34,10 @@ func Head(ctx context.Context, dir string) (state State, ok bool, err error) {
 	for line := range strings.SplitSeq(out, "\x00") {
 		if sha, ok := strings.CutPrefix(line, "# branch.oid "); ok {
 			state.SHA = sha
+		} else if branch, ok := strings.CutPrefix(line, "# branch.head "); ok {
+			if branch != "(detached)" {
+				state.Branch = branch
+			}
 		} else if line != "" && !strings.HasPrefix(line, "# ") {
 			state.Dirty = true
 		}

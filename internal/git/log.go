@@ -82,6 +82,38 @@ func Between(ctx context.Context, dir, from, to string) ([]Commit, error) {
 	return logged(out)
 }
 
+// Line returns the commits of a branch, the newest first. Branches that were merged count as their
+// merges: of each commit only the first parent is followed.
+func Line(ctx context.Context, dir, branch string) ([]string, error) {
+	out, err := work(ctx, dir, "rev-list", "--first-parent", branch, "--")
+	if err != nil {
+		return nil, fmt.Errorf("read the history of %s: %w", branch, err)
+	}
+	return strings.Fields(out), nil
+}
+
+// MainBranch returns the branch that changes go to: the remote's main branch, else this clone's. ok:
+// there is one.
+func MainBranch(ctx context.Context, dir string) (ref string, ok bool, err error) {
+	remotes, err := remotesOf(ctx, dir)
+	if errors.Is(err, ErrNoRepository) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	for _, branch := range mainBranches(remotes) {
+		_, err := Resolve(ctx, dir, branch[0])
+		if err == nil {
+			return branchName(ctx, dir, branch[1]), true, nil
+		}
+		if !errors.Is(err, ErrNoCommit) {
+			return "", false, err
+		}
+	}
+	return "", false, nil
+}
+
 // Touched lists the files below a folder, both relative to dir, that any commit
 // added, changed or removed.
 func Touched(ctx context.Context, dir, folder string) ([]string, error) {

@@ -36,7 +36,8 @@ type Report struct {
 	Outcome     *Outcome    `json:"outcome,omitempty"` // older reports have none
 	Spec        SpecRef     `json:"spec"`
 	Commit      *Commit     `json:"commit,omitempty"`
-	Base        *BaseRef    `json:"base,omitempty"` // the version that the change was compared with
+	Origin      *Origin     `json:"origin,omitempty"` // older reports have none
+	Base        *BaseRef    `json:"base,omitempty"`   // the version that the change was compared with
 	DeviceClass string      `json:"device_class"`
 	Machine     Fingerprint `json:"machine"`
 	Method      Method      `json:"method"`
@@ -70,6 +71,13 @@ type SpecRef struct {
 type Commit struct {
 	SHA   string `json:"sha"`
 	Dirty bool   `json:"dirty"`
+}
+
+// Origin says which line of work the measured commit belongs to. Empty fields are not known.
+type Origin struct {
+	Branch string `json:"branch,omitempty"` // that the commit is on; of a pull request: the one it comes from
+	Pull   int64  `json:"pull,omitempty"`   // number of the pull request; 0: it is of none
+	Fork   bool   `json:"fork,omitempty"`   // a stranger's change
 }
 
 // Method says how the run measured.

@@ -32,11 +32,11 @@ func TestClose(t *testing.T) {
 	if err := os.Mkdir(full.Dir+"/report.json", 0o755); err != nil { // saving fails
 		t.Fatal(err)
 	}
-	path, err := full.Save(&result.Report{})
+	saved, err := full.Save(&result.Report{})
 	if after := open(); err == nil || after != before {
 		t.Errorf("%d open files, %d before; %v", after, before, err)
 	}
-	_ = os.Remove(path)
+	_ = os.Remove(saved.Path)
 }
 
 // A listener may call the run's methods. Every listener hears the events in their order.

@@ -25,6 +25,7 @@ type Request struct {
 	Seed     *uint64     // of the generated inputs; nil: none is given
 	Follow   func(Event) // receives every event as it happens; may be nil
 	Quiet    bool        // leave no folder behind
+	Database string      // address of the history; "": the project's file
 }
 
 // BenchSeed is the default seed of a bench: always the same, so that two benches measure the same
@@ -60,6 +61,7 @@ func Prepare(kind result.Kind, q Request) (*Run, error) {
 		r = New(q.Spec.Dir, q.Started, q.Follow)
 	}
 	r.Kind, r.Tool, r.Command = kind, q.Tool, q.Command
+	r.Database = q.Database
 	r.Spec, r.Patterns, r.Selections = q.Spec, q.Patterns, selections
 	if r.Price, err = priceOf(q.Spec); err != nil {
 		return nil, err

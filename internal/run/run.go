@@ -39,6 +39,8 @@ type Run struct {
 	Selections []spec.Selection
 	Seed       uint64        // of the generated inputs
 	Price      *result.Price // nil: none is set
+	Fork       bool          // the change is a stranger's
+	Database   string        // address of the history, with its password; "": it is a file of the project
 
 	home      string // the .pawl folder
 	mu        sync.Mutex
@@ -107,6 +109,7 @@ func (r *Run) NewReport(ctx context.Context, method result.Method) *result.Repor
 		report.Spec = result.SpecRef{File: r.Spec.File, SHA256: r.Spec.SHA256}
 		if head, ok, err := git.Head(ctx, r.Spec.Dir); err == nil && ok {
 			report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty}
+			report.Origin = originOf(os.Getenv, head.Branch, r.Fork)
 		}
 	}
 	return report
@@ -121,12 +124,19 @@ func Finish(ctx context.Context, report *result.Report) {
 	report.Cost = &result.Cost{WallS: report.Finished.Sub(report.Started).Seconds()}
 }
 
-// Save writes the report into the run's folder and returns its path. If that fails it saves into
-// the system's temporary folder instead, and returns that path with an error that says why.
-func (r *Run) Save(report *result.Report) (string, error) {
+// Saved says where a report is.
+type Saved struct {
+	Path       string
+	Unrecorded error // why the history does not have the run; nil: it has it, or need not
+}
+
+// Save writes the report into the run's folder, and records the run in the history. If the report
+// cannot be written it is saved into the system's temporary folder instead, and the error says why. A
+// history that cannot be written is no error: the report is there, and can be imported.
+func (r *Run) Save(report *result.Report) (Saved, error) {
 	raw, err := report.Encode()
 	if err != nil {
-		return "", fmt.Errorf("encode the report: %w", err)
+		return Saved{}, fmt.Errorf("encode the report: %w", err)
 	}
 	defer r.Close()
 	r.mu.Lock()
@@ -136,14 +146,14 @@ func (r *Run) Save(report *result.Report) (string, error) {
 		path := filepath.Join(r.Dir, reportFile)
 		if problem = disk.Write(path, raw); problem == nil {
 			r.Emit(Event{Kind: Finished, Text: path})
-			return path, nil
+			return Saved{path, r.record(report)}, nil
 		}
 	}
 	spare := filepath.Join(os.TempDir(), "pawl-"+r.ID+".json")
 	if err := disk.Write(spare, raw); err != nil {
-		return "", fmt.Errorf("save the report: %w; and in the temporary folder: %w", problem, err)
+		return Saved{}, fmt.Errorf("save the report: %w; and in the temporary folder: %w", problem, err)
 	}
-	return spare, fmt.Errorf("save the report: %w; it is in %s instead", problem, spare)
+	return Saved{Path: spare}, fmt.Errorf("save the report: %w; it is in %s instead", problem, spare)
 }
 
 // Folder returns the run's folder, which exists then.

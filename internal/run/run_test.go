@@ -22,7 +22,8 @@ func TestRunFolder(t *testing.T) {
 	}
 	r.Emit(Event{Kind: Build, Done: 1, Total: 2, Text: "gemm"})
 	r.Emit(Event{Kind: RowDone, Row: "gemm/a", Fault: &result.Fault{Cause: result.CauseCrash}})
-	path, err := r.Save(&result.Report{Schema: result.Schema, ID: r.ID})
+	saved, err := r.Save(&result.Report{Schema: result.Schema, ID: r.ID})
+	path := saved.Path
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,8 @@ func TestNoFolder(t *testing.T) {
 	}
 	r := New(root, time.Now(), nil)
 	r.Emit(Event{Kind: Note, Text: "still here"})
-	path, err := r.Save(&result.Report{Schema: result.Schema})
+	saved, err := r.Save(&result.Report{Schema: result.Schema})
+	path := saved.Path
 	if err == nil || !strings.Contains(err.Error(), spare) {
 		t.Errorf("the error does not say where the report is: %v", err)
 	}

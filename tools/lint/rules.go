@@ -117,11 +117,16 @@ var floors = []floor{
 		why:   "findings follow from facts alone, so that they can be tested without a device",
 	},
 	{
-		rooms: "curve judge measure ratchet roof store verify",
+		rooms: "curve judge measure ratchet roof verify",
 		// clocks: when to stop looking, and what was found, are one question.
 		uses: `build clocks diag disk dtype foreign formula git machine native oracle plot result
 			sandbox spec stat term unit worker`,
 		why: "measuring, judging and rendering stay apart, and know no terminal, network or forge",
+	},
+	{
+		rooms: "store",
+		uses:  "diag result", // diag: what is wrong with a history has a remedy
+		why:   "the history is made of Reports alone, and nobody else knows SQL",
 	},
 	{
 		rooms: "claim",
@@ -149,8 +154,9 @@ var floors = []floor{
 	// Floor 4: whole use cases.
 	{
 		rooms: "run",
-		uses:  "diag disk git judge result spec", // git: the report's head names the commit. judge: and its end the outcome.
-		why:   "a run's life is the same whatever is measured, and every service stands on it",
+		// git: the report's head names the commit. judge: and its end the outcome. store: a saved report goes into the history.
+		uses: "diag disk git judge result spec store",
+		why:  "a run's life is the same whatever is measured, and every service stands on it",
 	},
 	{
 		rooms: "lab",
@@ -194,6 +200,13 @@ var floors = []floor{
 	},
 
 	{
+		rooms: "history",
+		// claim: artifacts are read within limits. foreign: other tools' files are imported, too; measure: with their statistics.
+		// ratchet: and so are the baseline's moves.
+		uses: "claim diag foreign git measure ratchet result store",
+		why:  "what was measured is asked about here, by every face alike; nothing is measured or judged",
+	},
+	{
 		rooms: "explain",
 		uses:  "advice diag disk lab nsight profile result run spec unit",
 		why:   "why a kernel takes its time follows from files, and from what a lab shows of a job; no verdict reads it",
@@ -212,8 +225,8 @@ var floors = []floor{
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin. search: a replay plays strategies on recordings, with
 		// neither a project nor a Report.
-		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft explain forge fuzz lab report
-			result run search selftest spec term tune unit wake worker`,
+		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft explain forge fuzz history lab
+			report result run search selftest spec store term tune unit wake worker`,
 		why: face,
 	},
 	{
@@ -221,7 +234,7 @@ var floors = []floor{
 		// As the command line, less the rooms that only it needs. Not cli: the command line
 		// starts the other faces, never the reverse.
 		uses: `baseline bench calibrate check compare demo diag disk doctor fuzz history lab report
-			result run selftest spec term tune unit`,
+			result run selftest spec store term tune unit`,
 		why: face,
 	},
 	{
@@ -242,6 +255,11 @@ var confined = []floor{
 		rooms: "native",
 		uses:  "github.com/ebitengine/purego",
 		why:   "foreign calls live in internal/native, where their rules are known",
+	},
+	{
+		rooms: "store",
+		uses:  "database/sql github.com/jackc/pgx/v5 modernc.org/sqlite",
+		why:   "the store is the only room that knows SQL",
 	},
 	{
 		rooms: "native sandbox", // sandbox: it hands structures to the kernel for which x/sys has no call

@@ -1,0 +1,466 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"pawl/internal/result"
+)
+
+// both runs a test on each kind of database.
+func both(t *testing.T, test func(t *testing.T, place Place)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, Place{File: filepath.Join(t.TempDir(), "history.db")}) })
+	t.Run("postgres", func(t *testing.T) { test(t, Place{URL: postgres(t)}) })
+}
+
+func opened(t testing.TB, place Place) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), place, Create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+func add(t testing.TB, db *DB, reports ...*result.Report) {
+	t.Helper()
+	for _, r := range reports {
+		if n, err := db.Add(t.Context(), Entry{Report: r}); err != nil || n != 1 {
+			t.Fatalf("add %s: %d, %v", r.ID, n, err)
+		}
+	}
+}
+
+// A report comes back as it was, once, whoever opens the history.
+func TestAddOnce(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		want := made(1, 100)
+		add(t, db, want)
+		raw, err := want.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := db.Add(t.Context(), Entry{want, raw}); err != nil || n != 0 {
+			t.Errorf("the same again: %d, %v", n, err)
+		}
+		var any map[string]any // another order of fields
+		if err := json.Unmarshal(raw, &any); err != nil {
+			t.Fatal(err)
+		}
+		if raw, err = json.Marshal(any); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := db.Add(t.Context(), Entry{want, raw}); err != nil || n != 0 {
+			t.Errorf("the same in another order: %d, %v", n, err)
+		}
+		other := made(1, 100)
+		other.Rows[0].Timing.Samples.Seconds[7] *= 1 + 1e-15
+		if _, err := db.Add(t.Context(), Entry{Report: made(2, 10)}, Entry{Report: other}); err == nil || !strings.Contains(err.Error(), "with another report") {
+			t.Errorf("another report of the same run: %v", err)
+		}
+		again := opened(t, place)
+		got, err := again.Report(t.Context(), want.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		runs, err := again.Runs(t.Context(), Filter{})
+		if err != nil || len(runs) != 1 {
+			t.Errorf("%d runs, %v: one of two that are added together was refused, so neither is there", len(runs), err)
+		}
+		if _, err := again.Report(t.Context(), "20260101T000000Z-none"); !errors.Is(err, ErrNoRun) {
+			t.Error(err)
+		}
+	})
+}
+
+// A field that this pawl does not know is kept.
+func TestUnknownFieldStays(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		report := made(1, 10)
+		raw, err := report.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = append([]byte(`{"later": [1, 2.50, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25], `), raw[1:]...)
+		if _, err := db.Add(t.Context(), Entry{report, raw}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.Document(t.Context(), report.ID)
+		if err != nil || !strings.HasPrefix(string(got), `{"later":[1,2.50,3,4,5,6,7,8,9,10,11,`) {
+			t.Errorf("%.80s, %v", got, err)
+		}
+	})
+}
+
+func TestRowsAndFilters(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		var reports []*result.Report
+		for n := range 10 {
+			r := made(n, 20)
+			switch n {
+			case 3:
+				r.Origin = &result.Origin{Branch: "faster", Pull: 12}
+			case 4:
+				r.Commit.Dirty = true
+			case 5:
+				r.Kind, r.DeviceClass, r.Rows[0].Class, r.Rows[1].Class = result.KindBench, "host-x", "", ""
+			case 6:
+				r.Rows[1].Verdict, r.Outcome.Result = result.Regression, result.Failed
+				r.Rows[1].Moved = &result.Moved{Done: true}
+				r.Rows[1].Sides[0].Known = "0123456789"
+			case 7:
+				r.Rows = r.Rows[:1]
+				r.Rows[0].Timing, r.Rows[0].Sides, r.Rows[0].Fault = nil, nil, &result.Fault{Cause: result.CauseCrash}
+			case 8:
+				r.Origin = &result.Origin{Fork: true}
+			}
+			reports = append(reports, r)
+		}
+		add(t, db, reports...)
+		ids := func(f Filter) (list []int) {
+			t.Helper()
+			runs, err := db.Runs(t.Context(), f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, run := range runs {
+				list = append(list, slices.IndexFunc(reports, func(r *result.Report) bool { return r.ID == run.ID }))
+			}
+			return list
+		}
+		for _, c := range []struct {
+			name string
+			f    Filter
+			want []int
+		}{
+			{"all", Filter{}, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}},
+			{"limit", Filter{Limit: 2}, []int{9, 8}},
+			{"next page", Filter{Limit: 2, Before: reports[8].ID}, []int{7, 6}},
+			{"kind", Filter{Kinds: []result.Kind{result.KindBench}}, []int{5}},
+			{"kinds", Filter{Kinds: []result.Kind{result.KindBench, result.KindTune}}, []int{5}},
+			{"class", Filter{Class: "host-x"}, []int{5}},
+			{"no class", Filter{Class: "host-y"}, nil},
+			{"pull", Filter{Pull: 12}, []int{3}},
+			{"pulls", Filter{Scope: Pulls}, []int{8, 3}},
+			{"private", Filter{Scope: Private}, []int{4}},
+			{"main", Filter{Scope: Main}, []int{9, 7, 6, 5, 2, 1, 0}},
+			{"branch", Filter{Branch: "faster"}, []int{3}},
+			{"commit", Filter{Commit: reports[2].Commit.SHA[:7]}, []int{2}},
+			{"whole commit", Filter{Commit: reports[2].Commit.SHA}, []int{2}},
+			{"no commit", Filter{Commit: "xyz"}, nil},
+			{"outcome", Filter{Outcome: result.Failed}, []int{6}},
+			{"verdict", Filter{Verdict: result.Regression}, []int{6}},
+			{"verdict nobody has", Filter{Verdict: result.Rejected}, nil},
+			{"config", Filter{Config: "infer*", Since: reports[6].Started}, []int{9, 8, 6}},
+			{"kernel", Filter{Kernel: "gemm"}, nil},
+			{"until", Filter{Until: reports[2].Started}, []int{1, 0}},
+		} {
+			if got := ids(c.f); !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v, expected %v", c.name, got, c.want)
+			}
+		}
+		run, rows, err := db.Run(t.Context(), reports[6].ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantRun := &Run{
+			ID: reports[6].ID, Kind: result.KindCheck, Started: reports[6].Started, Finished: reports[6].Finished, Commit: reports[6].Commit.SHA, Base: reports[6].Base.SHA,
+			Branch: "main", Class: "nvidia-h200", Machine: machineOf(&reports[6].Machine), Outcome: result.Failed, Tool: "0.1.0", Rows: 2,
+		}
+		if diff := cmp.Diff(wantRun, run, cmpopts.IgnoreUnexported(Run{})); diff != "" {
+			t.Error(diff)
+		}
+		change := reports[6].Rows[1].Sides[0].Change
+		stats := reports[6].Rows[1].Timing.Stats
+		want := &Row{
+			Kernel: "attention", Config: "inference_4k", Class: "nvidia-h200", N: 1, Verdict: result.Regression, MedianS: stats.Median, LowS: stats.Low, HighS: stats.High,
+			Samples: 20, RoofPct: 61.5, Base: &Change{reports[6].Base.SHA, change.Median, change.Low, change.High}, Best: &Change{"0123456789", change.Median, change.Low, change.High},
+			Identity: reports[6].Rows[1].Identity, Moved: true,
+		}
+		if len(rows) != 2 || !reflect.DeepEqual(rows[1], want) {
+			t.Error(cmp.Diff(want, rows[1]))
+		}
+		if _, rows, _ := db.Run(t.Context(), reports[7].ID); len(rows) != 1 || rows[0].Fault != result.CauseCrash || rows[0].MedianS != 0 || rows[0].Base != nil {
+			t.Errorf("%+v", rows)
+		}
+	})
+}
+
+func TestPoints(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		for n := range 12 {
+			r := made(n, 10)
+			if n%3 == 0 {
+				r.Origin.Pull = 7
+			}
+			add(t, db, r)
+		}
+		points, err := db.Points(t.Context(), Filter{Kernel: "attention", Config: "training_512"})
+		if err != nil || len(points) != 12 {
+			t.Fatalf("%d points, %v", len(points), err)
+		}
+		if !slices.IsSortedFunc(points, func(a, b Point) int { return a.Run.Started.Compare(b.Run.Started) }) {
+			t.Error("not in the order of time")
+		}
+		points, err = db.Points(t.Context(), Filter{Config: "training_512", Scope: Main, Limit: 3})
+		if err != nil || len(points) != 3 || points[2].Run.ID != made(11, 1).ID || points[0].Run.ID != made(8, 1).ID {
+			t.Errorf("%d points, %v", len(points), err)
+		}
+		points, err = db.Latest(t.Context(), Filter{Scope: Main}, 3)
+		if err != nil || len(points) != 6 {
+			t.Fatalf("%d points, %v", len(points), err)
+		}
+		for i, want := range []int{8, 10, 11, 8, 10, 11} {
+			if points[i].Run.ID != made(want, 1).ID || points[i].Config != points[i/3*3].Config {
+				t.Errorf("%d: %s %s", i, points[i].Config, points[i].Run.ID)
+			}
+		}
+		if points, err := db.Latest(t.Context(), Filter{Scope: Main}, 100); err != nil || len(points) != 16 {
+			t.Errorf("%d points, %v", len(points), err)
+		}
+		if points, err := db.Points(t.Context(), Filter{Kernel: "other"}); err != nil || len(points) != 0 {
+			t.Errorf("%d points, %v", len(points), err)
+		}
+		series, err := db.Series(t.Context(), Filter{Config: "*_512"})
+		if err != nil || len(series) != 1 || series[0].Kernel != "attention" {
+			t.Errorf("%v, %v", series, err)
+		}
+	})
+}
+
+func TestFind(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		if _, err := db.Find(t.Context(), "latest"); !errors.Is(err, ErrNoRun) {
+			t.Error(err)
+		}
+		for n := range 3 {
+			add(t, db, made(n, 1))
+		}
+		for text, want := range map[string]string{"latest": made(2, 1).ID, made(1, 1).ID: made(1, 1).ID, "0001": made(1, 1).ID, "20260101T0002": made(2, 1).ID} {
+			if got, err := db.Find(t.Context(), text); err != nil || got != want {
+				t.Errorf("%s: %s, %v", text, got, err)
+			}
+		}
+		if _, err := db.Find(t.Context(), "2026"); err == nil || !strings.Contains(err.Error(), "several runs") {
+			t.Error(err)
+		}
+		if _, err := db.Find(t.Context(), "%"); !errors.Is(err, ErrNoRun) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNotes(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		add(t, db, made(1, 1), made(2, 1))
+		at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+		first, err := db.AddNote(t.Context(), Note{Run: made(1, 1).ID, Kernel: "attention", Config: "training_512", Kind: Invalid, At: at, Author: "ann", Text: "the fan\x00 had stopped"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.AddNote(t.Context(), Note{Run: made(2, 1).ID, Kind: Remark, At: at}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.AddNote(t.Context(), Note{Run: "none", Kind: Remark, At: at}); err == nil || !strings.Contains(err.Error(), "is not in the history") {
+			t.Error(err)
+		}
+		if _, err := db.AddNote(t.Context(), Note{Run: made(2, 1).ID, Kind: "praise", At: at}); err == nil || !strings.Contains(err.Error(), "no kind of note") {
+			t.Error(err)
+		}
+		notes, err := db.Notes(t.Context(), made(1, 1).ID)
+		want := Note{ID: first.ID, Run: made(1, 1).ID, Kernel: "attention", Config: "training_512", Kind: Invalid, At: at, Author: "ann", Text: "the fan␀ had stopped"}
+		if err != nil || len(notes) != 1 || notes[0] != want || first != want {
+			t.Errorf("%+v, %v", notes, err)
+		}
+		if !notes[0].About(&Row{Kernel: "attention", Config: "training_512"}) || notes[0].About(&Row{Kernel: "attention", Config: "other"}) {
+			t.Error("it is about one row")
+		}
+		if was, err := db.RemoveNote(t.Context(), first.ID); err != nil || !was {
+			t.Error(was, err)
+		}
+		if was, err := db.RemoveNote(t.Context(), first.ID); err != nil || was {
+			t.Error(was, err)
+		}
+		if notes, err := db.Notes(t.Context()); err != nil || len(notes) != 1 {
+			t.Errorf("%+v, %v", notes, err)
+		}
+	})
+}
+
+// Old runs go with all that they have; noted ones and the newest stay.
+func TestPrune(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		if n, err := db.Prune(t.Context(), Keep{Runs: 3}); err != nil || n != 0 {
+			t.Errorf("an empty history: %d, %v", n, err)
+		}
+		for n := range 12 {
+			add(t, db, made(n, 300))
+		}
+		if _, err := db.AddNote(t.Context(), Note{Run: made(2, 1).ID, Kind: Invalid, At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Prune(t.Context(), Keep{}); err == nil {
+			t.Error("nothing said what stays")
+		}
+		if n, err := db.Prune(t.Context(), Keep{Runs: 5}); err != nil || n != 6 {
+			t.Errorf("%d removed, %v", n, err)
+		}
+		points, err := db.Points(t.Context(), Filter{Config: "training_512"})
+		if err != nil || len(points) != 6 || points[0].Run.ID != made(2, 1).ID || points[1].Run.ID != made(7, 1).ID {
+			t.Errorf("%d points, %v", len(points), err)
+		}
+		if _, err := db.Report(t.Context(), made(1, 1).ID); !errors.Is(err, ErrNoRun) {
+			t.Error(err)
+		}
+		var left int
+		if err := db.sql.QueryRow(`SELECT (SELECT count(*) FROM points) + (SELECT count(*) FROM documents)`).Scan(&left); err != nil || left != 18 {
+			t.Errorf("%d rows are left, %v", left, err)
+		}
+		add(t, db, made(1, 300)) // it can come back
+		if n, err := db.Prune(t.Context(), Keep{Since: time.Now()}); err != nil || n != 5 {
+			t.Errorf("%d removed, %v", n, err)
+		}
+		if runs, err := db.Runs(t.Context(), Filter{}); err != nil || len(runs) != 2 || runs[0].ID != made(11, 1).ID {
+			t.Errorf("%d runs, %v", len(runs), err)
+		}
+	})
+}
+
+func TestMarks(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		for _, want := range []string{"", "first", "second"} {
+			if want != "" {
+				if err := db.SetMark(t.Context(), "branch", want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := db.Mark(t.Context(), "branch"); err != nil || got != want {
+				t.Errorf("%q, %v; expected %q", got, err, want)
+			}
+		}
+	})
+}
+
+// Names that no database takes, and no screen, are stored all the same.
+func TestHostileNames(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		for i, name := range []string{"nul\x00byte", "bad\xff\xfeutf", strings.Repeat("long", 1000), `'); DROP TABLE runs; --`, "$1", "%s\x1b[2J", "\u202egnp.exe"} {
+			r := made(i, 9)
+			r.Rows[0].Kernel, r.Rows[0].Config, r.Rows[0].Class, r.DeviceClass, r.Tool.Version, r.Origin.Branch, r.Rows[0].Identity, r.Commit.SHA = name, name, name, name, name, name, name, name
+			add(t, db, r)
+			run, rows, err := db.Run(t.Context(), r.ID)
+			if err != nil || len(rows) != 2 || rows[0].Kernel == "" || run.Branch != rows[0].Kernel || run.Commit != rows[0].Kernel || len(rows[0].Kernel) > maxName {
+				t.Errorf("%.20q: %+v, %v", name, run, err)
+			}
+			if _, err := db.Report(t.Context(), r.ID); err != nil {
+				t.Error(err)
+			}
+			if points, err := db.Points(t.Context(), Filter{Class: name}); err != nil || len(points) != 1 {
+				t.Errorf("%.20q: %d points, %v", name, len(points), err)
+			}
+		}
+		for _, id := range []string{"", "../../etc/passwd", "a b", "x\x00", strings.Repeat("x", 200), "-rf"} {
+			r := made(1, 1)
+			r.ID = id
+			if _, err := db.Add(t.Context(), Entry{Report: r}); err == nil || !strings.Contains(err.Error(), "its ID is") {
+				t.Errorf("%q: %v", id, err)
+			}
+		}
+	})
+}
+
+// Several processes write at the same time, also the same report: every run is there once.
+func TestManyWriters(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		const writers, each = 8, 20
+		var done sync.WaitGroup
+		for w := range writers {
+			done.Go(func() {
+				db, err := Open(t.Context(), place, Create)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer db.Close()
+				for i := range each {
+					if _, err := db.Add(t.Context(), Entry{Report: made(w*each/2+i, 10)}); err != nil { // half of them are the next writer's, too
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		done.Wait()
+		db := opened(t, place)
+		runs, err := db.Runs(t.Context(), Filter{})
+		if want := (writers + 1) * each / 2; err != nil || len(runs) != want {
+			t.Errorf("%d runs, expected %d; %v", len(runs), want, err)
+		}
+		for _, run := range runs {
+			if _, err := db.Report(t.Context(), run.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestReadMakesNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "history.db")
+	if _, err := Open(t.Context(), Place{File: file}, Read); !errors.Is(err, ErrNone) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("reading made a file")
+	}
+}
+
+// The file of the newest version, for TestOlderHistory of later versions.
+var update = flag.Bool("update-history", false, "write testdata/version<newest>.db")
+
+func TestWriteVersion(t *testing.T) {
+	if !*update {
+		t.Skip("only with -update-history")
+	}
+	file := filepath.Join(t.TempDir(), "history.db")
+	db := opened(t, Place{File: file})
+	for n := range 3 {
+		add(t, db, made(n, 20))
+	}
+	if _, err := db.AddNote(t.Context(), Note{Run: made(1, 1).ID, Kind: Remark, At: time.Unix(1e9, 0), Text: "seen"}); err != nil {
+		t.Fatal(err)
+	}
+	db.Close() // all of it is in the one file then
+	raw, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(fmt.Sprintf("testdata/version%d.db", len(migrations)), raw, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
