@@ -207,6 +207,18 @@ func TestDrift(t *testing.T) {
 	}
 }
 
+// TestPrune takes out what was worth a cut only beside others.
+func TestPrune(t *testing.T) {
+	x := known.Autoregression(0)(100, rand.New(rand.NewPCG(9, 9)))
+	for i := 60; i < 100; i++ {
+		x[i] += 4
+	}
+	n := noiseOf(x, nil, []int{0, 60})
+	if got := n.prune(x, []int{0, 20, 40, 60, 80}); !slices.Equal(got, []int{0, 60}) {
+		t.Errorf("cuts left: %v, expected only that at 60", got)
+	}
+}
+
 // TestErrors is about points that bring their standard error: few of them already show a step.
 func TestErrors(t *testing.T) {
 	values := []float64{0, 0.001, -0.001, 0.0005, 0.05, 0.051, 0.0495}
