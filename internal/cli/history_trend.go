@@ -37,7 +37,7 @@ func (o *historyTrendOptions) AddFlags(f *pflag.FlagSet) {
 func newHistoryTrend(e *env) *cobra.Command {
 	opts := &historyTrendOptions{}
 	return withFlags(&cobra.Command{
-		Use: "trend KERNEL[/CONFIG]", Short: "how a kernel's time went over the commits, and where it moved", Args: cobra.ExactArgs(1),
+		Use: "trend kernel[/config]", Short: "how a kernel's time went over the commits, and where it moved", Args: cobra.ExactArgs(1),
 		Long: `The line is an index: each commit's duet with the best-known version, chained where the
 baseline moved. Times of separate runs wander by tens of percent with the same code, and are not drawn.
 A change is a move of the index's level, or of the times' where the index did not move: then it was the machine.`,
