@@ -118,6 +118,12 @@ func showTrend(e *env, t *history.Trend) error {
 			table.Add(trend.Short(c.Commit), c.Change.Words(), sure(&c.Change), "times", c.CauseWords())
 		}
 	}
+	for _, d := range t.Drifts {
+		table.Add(trend.Short(t.Places[d.From].Commit), unit.Percent(d.Size), "", "duets", "drifts, by no commit alone, until "+trend.Short(t.Places[d.To-1].Commit))
+	}
+	if t.Times.Flips > 0 {
+		e.print("  times of separate runs go to and fro between two speeds of the machine, %s\n", unit.Plural(t.Times.Flips, "time", "times"))
+	}
 	if len(table.Rows) == 0 {
 		e.print("  its level has not moved\n")
 		return nil

@@ -236,6 +236,20 @@ func TestAnchorError(t *testing.T) {
 	}
 }
 
+// TestLineDrifts loses 4% over 120 commits, in no step that any duet shows.
+func TestLineDrifts(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	var points []Point
+	for i := range 120 {
+		slower := 0.04 * float64(i) / 119
+		points = append(points, Point{Commit: commit(i), Run: "r", Best: commit(0), ToBest: estimate(math.Exp(slower+0.01*r.NormFloat64()), 0.01)})
+	}
+	l := NewLine(points)
+	if len(l.Drifts) != 1 || math.Abs(l.Drifts[0].Size-0.04) > 0.01 || len(l.Changes) > 0 {
+		t.Errorf("drifts %+v, changes %+v", l.Drifts, l.Changes)
+	}
+}
+
 // TestContradicted is about a duet that erred: the next commit's duets say so.
 func TestContradicted(t *testing.T) {
 	h := &history{seconds: []float64{1, 1, 1, 1, 1, 1, 1}, r: rand.New(rand.NewPCG(1, 1))}
