@@ -198,6 +198,9 @@ func TestDrift(t *testing.T) {
 	if len(l.Changes) > 0 || len(l.Drifts) != 1 || math.Abs(l.Drifts[0].Size-6) > 1 {
 		t.Errorf("a rise by 6: changes %v, drifts %+v", places(l), l.Drifts)
 	}
+	if gap := Detect(append([]float64{math.NaN(), math.NaN()}, x...), nil); len(gap.Drifts) != 1 || gap.Drifts[0].To != l.Drifts[0].To+2 {
+		t.Errorf("after a gap of two: drifts %+v, before %+v", gap.Drifts, l.Drifts)
+	}
 	y := known.Autoregression(0)(200, r)
 	for i := 100; i < 200; i++ {
 		y[i] += 2
