@@ -15,6 +15,7 @@ type dialect struct {
 	version    func(ctx context.Context, q querier) (int, error)
 	setVersion func(ctx context.Context, tx querier, version int) error
 	remedy     func(db *DB, err error) string // what to do about an error; "": nothing is known
+	stamp      string                         // a query for four numbers, which change when the history does; "": ask Stamp's connection
 }
 
 const writeTries = 8

@@ -46,6 +46,7 @@ type DB struct {
 	secrets []string
 	names   names
 	codecs  codecs
+	watch   watch
 }
 
 // Mode says what is done where there is no history.
@@ -77,7 +78,10 @@ func open(ctx context.Context, db *DB) (*DB, error) {
 }
 
 // Close closes the history.
-func (db *DB) Close() { _ = db.sql.Close() }
+func (db *DB) Close() {
+	db.watch.close()
+	_ = db.sql.Close()
+}
 
 // Where says where the history lies: a file, or the host and the name of a database.
 func (db *DB) Where() string { return db.where }
