@@ -32,7 +32,7 @@ func (db *DB) Add(ctx context.Context, entries ...Entry) (added int, err error) 
 	}
 	var in *ingest
 	err = db.write(ctx, "store the run", func(tx *sql.Tx) error {
-		added, in = 0, &ingest{db: db, tx: tx, texts: map[string]int64{}, current: map[string]int64{}, encoders: map[int64]*zstd.Encoder{}}
+		added, in = 0, &ingest{db: db, tx: tx, texts: map[string]int64{}, newSeries: map[[3]int64]int64{}, current: map[string]int64{}, encoders: map[int64]*zstd.Encoder{}}
 		for _, p := range prepared {
 			is, err := in.add(ctx, p)
 			if err != nil {
@@ -48,17 +48,38 @@ func (db *DB) Add(ctx context.Context, entries ...Entry) (added int, err error) 
 		return 0, err
 	}
 	db.learn(in.texts)
+	for key, id := range in.newSeries {
+		db.series.Store(key, id)
+	}
 	db.codecs.learn(in)
 	return added, nil
 }
 
 // ingest is a transaction that stores reports, and what it had to make for that.
 type ingest struct {
-	db       *DB
-	tx       *sql.Tx
-	texts    map[string]int64
-	current  map[string]int64 // dictionaries, by name
-	encoders map[int64]*zstd.Encoder
+	db        *DB
+	tx        *sql.Tx
+	texts     map[string]int64
+	newSeries map[[3]int64]int64
+	current   map[string]int64 // dictionaries, by name
+	encoders  map[int64]*zstd.Encoder
+}
+
+func (in *ingest) exec(ctx context.Context, query string, values ...any) error {
+	stmt, err := in.db.prepared(ctx, query)
+	if err == nil {
+		_, err = in.tx.StmtContext(ctx, stmt).ExecContext(ctx, values...)
+	}
+	return err
+}
+
+// get reads the only row of an answer.
+func (in *ingest) get(ctx context.Context, query string, values []any, into ...any) error {
+	stmt, err := in.db.prepared(ctx, query)
+	if err == nil {
+		err = in.tx.StmtContext(ctx, stmt).QueryRowContext(ctx, values...).Scan(into...)
+	}
+	return err
 }
 
 // prepared is a report with all that is stored of it.
@@ -95,7 +116,6 @@ func prepare(e Entry) (*prepared, error) {
 
 // add stores one report, unless it is there.
 func (in *ingest) add(ctx context.Context, p *prepared) (bool, error) {
-	db, tx := in.db, in.tx
 	r := p.run
 	numbers := map[string]int64{}
 	number := func(text string) int64 {
@@ -109,7 +129,7 @@ func (in *ingest) add(ctx context.Context, p *prepared) (bool, error) {
 		}
 	}
 	for _, text := range texts {
-		id, err := db.number(ctx, tx, text, in.texts)
+		id, err := in.number(ctx, text)
 		if err != nil {
 			return false, err
 		}
@@ -117,18 +137,19 @@ func (in *ingest) add(ctx context.Context, p *prepared) (bool, error) {
 	}
 	flags := flagsOf(r)
 	var seq int64
-	err := tx.QueryRowContext(ctx, db.query(`INSERT INTO runs (id, kind, at, finished, sha, base, flags, branch, pull, class, machine, outcome, tool, rows)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING seq`),
+	err := in.get(ctx, `INSERT INTO runs (id, kind, at, finished, sha, base, flags, branch, pull, class, machine, outcome, tool, rows)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING seq`, []any{
 		r.ID, number(string(r.Kind)), r.Started.UnixMilli(), r.Finished.UnixMilli(), shaBytes(r.Commit), shaBytes(r.Base), flags, number(r.Branch), r.Pull,
-		number(r.Class), number(r.Machine), number(string(r.Outcome)), number(r.Tool), r.Rows).Scan(&seq)
+		number(r.Class), number(r.Machine), number(string(r.Outcome)), number(r.Tool), r.Rows,
+	}, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, db.same(ctx, tx, p)
+		return false, in.db.same(ctx, in.tx, p)
 	}
 	if err != nil {
 		return false, err
 	}
 	for _, row := range p.rows {
-		series, err := db.series(ctx, tx, number(row.Kernel), number(row.Config), number(row.Class))
+		series, err := in.series(ctx, number(row.Kernel), number(row.Config), number(row.Class))
 		if err != nil {
 			return false, err
 		}
@@ -144,9 +165,9 @@ func (in *ingest) add(ctx context.Context, p *prepared) (bool, error) {
 		if row.Best != nil {
 			bestSHA = number(row.Best.Commit)
 		}
-		if _, err := tx.ExecContext(ctx, db.query(`INSERT INTO points (series, at, run, n, kind, flags, verdict, fault, samples, median, low, high, roof,
+		if err := in.exec(ctx, `INSERT INTO points (series, at, run, n, kind, flags, verdict, fault, samples, median, low, high, roof,
 			base, base_low, base_high, best, best_low, best_high, best_sha, identity)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`),
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 			series, r.Started.UnixMilli(), seq, row.N, number(string(r.Kind)), own, number(string(row.Verdict)), number(string(row.Fault)), row.Samples,
 			float(row.MedianS), float(row.LowS), float(row.HighS), float(row.RoofPct), base[0], base[1], base[2], best[0], best[1], best[2], bestSHA, number(row.Identity)); err != nil {
 			return false, err
@@ -164,16 +185,20 @@ func (c *Change) values() [3]any {
 }
 
 // series returns the number of a series, which it makes if it is new.
-func (db *DB) series(ctx context.Context, tx *sql.Tx, kernel, config, class int64) (id int64, err error) {
-	find := db.query(`SELECT id FROM series WHERE kernel = $1 AND config = $2 AND class = $3`)
-	err = tx.QueryRowContext(ctx, find, kernel, config, class).Scan(&id)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return id, err
+func (in *ingest) series(ctx context.Context, kernel, config, class int64) (id int64, err error) {
+	key := [3]int64{kernel, config, class}
+	if known, ok := in.db.series.Load(key); ok {
+		return known.(int64), nil
 	}
-	if _, err := tx.ExecContext(ctx, db.query(`INSERT INTO series (kernel, config, class) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`), kernel, config, class); err != nil {
+	if id, ok := in.newSeries[key]; ok {
+		return id, nil
+	}
+	if err := in.exec(ctx, `INSERT INTO series (kernel, config, class) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, kernel, config, class); err != nil {
 		return 0, err
 	}
-	return id, tx.QueryRowContext(ctx, find, kernel, config, class).Scan(&id)
+	err = in.get(ctx, `SELECT id FROM series WHERE kernel = $1 AND config = $2 AND class = $3`, []any{kernel, config, class}, &id)
+	in.newSeries[key] = id
+	return id, err
 }
 
 // same makes sure that a report that is there is the one that is to be stored.

@@ -137,8 +137,7 @@ func (in *ingest) document(ctx context.Context, seq int64, p *prepared) error {
 			}
 		}
 	}
-	_, err = in.tx.ExecContext(ctx, in.db.query(`INSERT INTO documents (run, dict, data) VALUES ($1, $2, $3)`), seq, dict, joinParts(packed, p.numbers))
-	return err
+	return in.exec(ctx, `INSERT INTO documents (run, dict, data) VALUES ($1, $2, $3)`, seq, dict, joinParts(packed, p.numbers))
 }
 
 func (in *ingest) compress(ctx context.Context, dict int64, skeleton []byte) ([]byte, error) {

@@ -181,11 +181,18 @@ func bestOrder(list []uint64) (order, size int) {
 	for _, v := range list {
 		lengths[bits.Len64(v)]++
 	}
+	first, last := 0, 64
+	for lengths[first] == 0 {
+		first++
+	}
+	for lengths[last] == 0 {
+		last--
+	}
 	size = math.MaxInt
-	for try := 1; try <= 62; try++ {
+	for try := max(1, first-1); try <= min(62, max(1, last)); try++ {
 		total := 0
-		for length, count := range lengths {
-			total += count * golombBits(uint64(1)<<length*3/4, try)
+		for length := first; length <= last; length++ {
+			total += lengths[length] * golombBits(uint64(1)<<length*3/4, try)
 		}
 		if total < size {
 			order, size = try, total

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"testing"
 
@@ -67,6 +68,18 @@ func TestPackSmall(t *testing.T) {
 			t.Errorf("%s: %d bytes, expected at most %d", c.name, got, c.most)
 		}
 	}
+}
+
+func FuzzAppendNumber(f *testing.F) {
+	for _, v := range []float64{0, math.Copysign(0, -1), 1e-6, 9.99e-7, 1e21, 9.9e20, -5e-324, 1.5e-9, 1e-10} {
+		f.Add(v)
+	}
+	f.Fuzz(func(t *testing.T, v float64) {
+		want, err := json.Marshal(v)
+		if err == nil && string(appendNumber(nil, v)) != string(want) {
+			t.Fatalf("%s, expected %s", appendNumber(nil, v), want)
+		}
+	})
 }
 
 func FuzzUnpack(f *testing.F) {

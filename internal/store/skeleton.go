@@ -3,8 +3,8 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 )
@@ -87,15 +87,19 @@ func stringEnd(doc []byte, at int) int {
 // numberList reads a long list of numbers that are written the way JSON is written by Go; nil: it is
 // none, and stays as it is.
 func numberList(doc []byte, at int) (list []float64, end int) {
+	if at+1 == len(doc) || doc[at+1] != '-' && (doc[at+1] < '0' || doc[at+1] > '9') {
+		return nil, 0
+	}
 	length := bytes.IndexByte(doc[at:], ']')
-	if length < 0 || bytes.IndexByte([]byte("-0123456789"), doc[at+1]) < 0 {
+	if length < 0 {
 		return nil, 0
 	}
 	inside := doc[at+1 : at+length]
 	if bytes.Count(inside, []byte{','}) < minList-1 {
 		return nil, 0
 	}
-	var text []byte
+	list = make([]float64, 0, bytes.Count(inside, []byte{','})+1)
+	text := make([]byte, 0, 32)
 	for word := range bytes.SplitSeq(inside, []byte{','}) {
 		v, err := strconv.ParseFloat(string(word), 64)
 		if err != nil {
@@ -109,13 +113,18 @@ func numberList(doc []byte, at int) (list []float64, end int) {
 	return list, at + length + 1
 }
 
-// appendNumber writes a number as package json does.
+// appendNumber writes a number as package json does: the shortest decimals that mean it.
 func appendNumber(out []byte, v float64) []byte {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return append(out, "null"...) // no JSON has such a number
+	size := math.Abs(v)
+	if size == 0 || size >= 1e-6 && size < 1e21 {
+		return strconv.AppendFloat(out, v, 'f', -1, 64)
 	}
-	return append(out, text...)
+	out = strconv.AppendFloat(out, v, 'e', -1, 64)
+	if n := len(out); n >= 4 && out[n-4] == 'e' && out[n-3] == '-' && out[n-2] == '0' { // e-09 is e-9
+		out[n-2] = out[n-1]
+		out = out[:n-1]
+	}
+	return out
 }
 
 var (

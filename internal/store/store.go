@@ -47,6 +47,8 @@ type DB struct {
 	names   names
 	codecs  codecs
 	watch   watch
+	stmts   sync.Map // prepared, by their text
+	series  sync.Map // numbers of series, by those of their names
 }
 
 // Mode says what is done where there is no history.
@@ -89,6 +91,23 @@ func (db *DB) Where() string { return db.where }
 // query writes the SQL of this dialect.
 func (db *DB) query(text string) string { return db.dialect.rewrite(text) }
 
+// prepared returns a statement that is parsed once for each connection: what stores runs is short, and
+// parsing takes as long as doing it.
+func (db *DB) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
+	if made, ok := db.stmts.Load(text); ok {
+		return made.(*sql.Stmt), nil
+	}
+	made, err := db.sql.PrepareContext(ctx, db.query(text))
+	if err != nil {
+		return nil, err
+	}
+	if other, there := db.stmts.LoadOrStore(text, made); there {
+		_ = made.Close()
+		return other.(*sql.Stmt), nil
+	}
+	return made, nil
+}
+
 // write runs a transaction. One that another writer has got in the way of begins again.
 func (db *DB) write(ctx context.Context, doing string, do func(*sql.Tx) error) error {
 	var err error
@@ -129,27 +148,27 @@ type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// number returns the number of a text, which it stores if it is new. fresh collects new ones: they
-// are known to others only once the transaction has ended.
-func (db *DB) number(ctx context.Context, tx querier, text string, fresh map[string]int64) (int64, error) {
+// number returns the number of a text, which it stores if it is new. Others know of new ones only once
+// the transaction has ended.
+func (in *ingest) number(ctx context.Context, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
 	}
 	text = bounded(text)
-	if id, ok := db.known(text); ok {
+	if id, ok := in.db.known(text); ok {
 		return id, nil
 	}
-	if id, ok := fresh[text]; ok {
+	if id, ok := in.texts[text]; ok {
 		return id, nil
 	}
-	if _, err := tx.ExecContext(ctx, db.query(`INSERT INTO texts (text) VALUES ($1) ON CONFLICT (text) DO NOTHING`), text); err != nil {
+	if err := in.exec(ctx, `INSERT INTO texts (text) VALUES ($1) ON CONFLICT (text) DO NOTHING`, text); err != nil {
 		return 0, err
 	}
 	var id int64
-	if err := tx.QueryRowContext(ctx, db.query(`SELECT id FROM texts WHERE text = $1`), text).Scan(&id); err != nil {
+	if err := in.get(ctx, `SELECT id FROM texts WHERE text = $1`, []any{text}, &id); err != nil {
 		return 0, err
 	}
-	fresh[text] = id
+	in.texts[text] = id
 	return id, nil
 }
 

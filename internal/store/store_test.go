@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -379,5 +381,30 @@ func TestReadMakesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Error("reading made a file")
+	}
+}
+
+// The file of the newest version, for TestOlderHistory of later versions.
+var update = flag.Bool("update-history", false, "write testdata/version<newest>.db")
+
+func TestWriteVersion(t *testing.T) {
+	if !*update {
+		t.Skip("only with -update-history")
+	}
+	file := filepath.Join(t.TempDir(), "history.db")
+	db := opened(t, Place{File: file})
+	for n := range 3 {
+		add(t, db, made(n, 20))
+	}
+	if _, err := db.AddNote(t.Context(), Note{Run: made(1, 1).ID, Kind: Remark, At: time.Unix(1e9, 0), Text: "seen"}); err != nil {
+		t.Fatal(err)
+	}
+	db.Close() // all of it is in the one file then
+	raw, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(fmt.Sprintf("testdata/version%d.db", len(migrations)), raw, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
