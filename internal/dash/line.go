@@ -17,6 +17,7 @@ type place struct {
 	Debt   *estimate // time over the best-known version's
 	Moved  bool      // it became the best-known version
 	Gap    bool      // it is compared with nothing before it
+	Stretch int // places of different stretches cannot be compared
 }
 
 // Last returns the newest run of the commit that counts, or else the newest.
@@ -41,7 +42,7 @@ func chain(points []history.Point) []place {
 		}
 		line = append(line, place{Points: []history.Point{p}})
 	}
-	level, variance := 0.0, 0.0
+	level, variance, stretch := 0.0, 0.0, 0
 	for i := range line {
 		p := line[i].Last()
 		if p.Invalid() {
@@ -50,6 +51,10 @@ func chain(points []history.Point) []place {
 		}
 		step, se, ok := stepOf(p)
 		line[i].Gap = !ok && i > 0
+		if line[i].Gap {
+			stretch++
+		}
+		line[i].Stretch = stretch
 		level, variance = level+step, variance+se*se
 		half := 1.96 * math.Sqrt(variance)
 		line[i].Index = &estimate{math.Exp(level), math.Exp(level - half), math.Exp(level + half)}
