@@ -95,6 +95,11 @@ var floors = []floor{
 		why:   "readings are compared, whoever has made them",
 	},
 	{
+		rooms: "trend",
+		uses:  "stat trend unit",
+		why:   "when a kernel changed follows from its points alone, whoever stored them",
+	},
+	{
 		rooms: "effect",
 		uses:  "result",
 		why:   "what a search has learned follows from its trials alone, whoever made them",
