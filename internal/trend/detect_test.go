@@ -28,7 +28,7 @@ func TestFalsePoints(t *testing.T) {
 	}
 	// What cannot be told from a change by the series alone: a few long stays, or hardly any returns.
 	bound := map[string]map[int]float64{
-		"two speeds, half, dwell 5":    {100: 9},
+		"two speeds, half, dwell 5":    {100: 9, 365: 2},
 		"two speeds, a fifth, dwell 5": {100: 9},
 		"two speeds, half, dwell 20":   {100: 15, 365: 2.5},
 		"two speeds, half, dwell 50":   {100: 10, 365: 5},

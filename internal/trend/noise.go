@@ -29,7 +29,7 @@ const (
 	rounding     = 0.288675134595 // standard deviation of what rounding to whole numbers leaves
 	lone         = 0.35           // of one step, how much rounding there can be
 	enough       = 16             // differences without which nothing is said about memory
-	longest      = 8              // points of the longest blocks: changes are farther apart than that
+	longest      = 16             // points of the longest blocks: changes are farther apart than that
 	mostPhi      = 0.95
 	manyDegrees  = 1e6
 	knownDegrees = 20.0 // degrees of freedom that the points' own errors are worth
@@ -46,8 +46,7 @@ func noiseOf(values, errors []float64, starts []int) noise {
 	phi := 0.0
 	// Where most values are equal, lags say more about rounding than about memory.
 	if lag2 := lagDiffs(values, 2, part); len(lag2) >= enough && stat.Median(diffs) > 0 {
-		ratio := scaleOf(lag2, 0) / whole
-		phi = max(min(float64(ratio*ratio)-1, mostPhi), 0)
+		phi = correlation(diffs, lag2)
 	}
 	for i := range out.scales {
 		out.scales[i] /= math.Sqrt(1 - phi)
@@ -57,6 +56,22 @@ func noiseOf(values, errors []float64, starts []int) noise {
 		out.memory = max((1+phi)/(1-phi), blockMemory(values, out.scales, part))
 	}
 	return out
+}
+
+// correlation returns the φ of an autoregression whose differences at lags 1 and 2 are these:
+// their variances are as 1 to 1+φ. Both are clipped at the same distance, lest moves between two
+// speeds count at one lag and not at the other.
+func correlation(lag1, lag2 []float64) float64 {
+	most := 3.5 * math.Sqrt2 * scaleOf(lag2, 0)
+	square := func(diffs []float64) float64 {
+		sum := 0.0
+		for _, d := range diffs {
+			d = min(d, most)
+			sum += float64(d * d)
+		}
+		return sum / float64(len(diffs))
+	}
+	return max(min(square(lag2)/square(lag1)-1, mostPhi), 0)
 }
 
 // know takes in the points' own errors, of which none is better known than that. Where the
