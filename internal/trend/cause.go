@@ -20,17 +20,17 @@ const (
 // TimeChange is a change of the level of times, in relative sizes.
 type TimeChange struct {
 	Change
-	Commit string
-	Cause  Cause
-	Index  *Estimate // change of the index meanwhile: 0.05 is 5% slower; nil: unknown
-	Ref    *Estimate // change of the reference kernel's time meanwhile; nil: unknown
+	Commit string    `json:"commit"`
+	Cause  Cause     `json:"cause"`
+	Index  *Estimate `json:"index,omitempty"`     // change of the index meanwhile: 0.05 is 5% slower; nil: unknown
+	Ref    *Estimate `json:"reference,omitempty"` // change of the reference kernel's time meanwhile; nil: unknown
 }
 
 // Times are the levels of the times of separate runs.
 type Times struct {
-	Segments []Segment // in seconds
-	Changes  []TimeChange
-	Flips    int // moves between two speeds that come back again and again
+	Segments []Segment    `json:"segments"` // in seconds
+	Changes  []TimeChange `json:"changes"`
+	Flips    int          `json:"flips,omitempty"` // moves between two speeds that come back again and again
 }
 
 const (
@@ -50,7 +50,7 @@ func (l *Line) Times() *Times {
 		}
 	}
 	found := Detect(values, errors)
-	out := &Times{Flips: len(found.Flips)}
+	out := &Times{Segments: []Segment{}, Changes: []TimeChange{}, Flips: len(found.Flips)}
 	for _, s := range found.Segments {
 		out.Segments = append(out.Segments, Segment{From: s.From, To: s.To, Level: math.Exp(s.Level), Error: s.Error})
 	}

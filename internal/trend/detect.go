@@ -22,20 +22,23 @@ const (
 
 // Segment is a level: points [From, To).
 type Segment struct {
-	From, To int
-	Level    float64
-	Error    float64 // standard error of the level
+	From  int     `json:"from"`
+	To    int     `json:"to"`
+	Level float64 `json:"level"`
+	Error float64 `json:"error"` // standard error of the level
 }
 
 // Change is a move from one level to the next, in units of the series.
 type Change struct {
-	Segment     int     // that begins with it
-	At          int     // first point of the new level
-	First, Last int     // where it may have begun instead, with a probability of 95%
-	Size        float64 // new level less old one
-	Low, High   float64 // 95% interval of Size
-	Confidence  float64 // probability that a series as noisy, without a change, shows none as large anywhere
-	Provisional bool    // so few points follow that it may vanish again
+	Segment     int     `json:"segment"` // that begins with it
+	At          int     `json:"at"`      // first point of the new level
+	First       int     `json:"first"`   // First to Last: where it began, with a probability of 95%
+	Last        int     `json:"last"`
+	Size        float64 `json:"size"` // new level less old one
+	Low         float64 `json:"ci_95_low"`
+	High        float64 `json:"ci_95_high"`
+	Confidence  float64 `json:"confidence"`            // probability that a series as noisy, without a change, shows none as large anywhere
+	Provisional bool    `json:"provisional,omitempty"` // so few points follow that it may vanish again
 }
 
 // Flip is a move between two speeds of the machine that come back again and again.

@@ -22,41 +22,46 @@ const (
 
 // Place is a commit on main's line.
 type Place struct {
-	Commit string
-	Runs   []string
-	Link   Link
+	Commit string   `json:"commit"`
+	Runs   []string `json:"runs,omitempty"`
+	Link   Link     `json:"link"`
 	// Index is the commit's time over that of the first best-known version, with all uncertainty that came together
 	// on the way there; nil in a gap.
-	Index   *Estimate
-	Debt    *Estimate // time over the best-known version's at that time
-	Stretch int       // places of different stretches cannot be compared
-	Gap     bool      // commits between the place before and this one were not measured
-	Moved   bool      // it became the best-known version
-	Differs bool      // its runs disagree; the interval is as wide as that
-	Median  *Estimate // seconds: of all its runs
-	Ref     *Estimate // seconds: of the reference kernel
-	Machine string    // of its first run
+	Index   *Estimate `json:"index,omitempty"`
+	Debt    *Estimate `json:"debt,omitempty"`        // time over the best-known version's at that time
+	Stretch int       `json:"stretch"`               // places of different stretches cannot be compared
+	Gap     bool      `json:"gap,omitempty"`         // commits between the place before and this one were not measured
+	Moved   bool      `json:"moved,omitempty"`       // it became the best-known version
+	Differs bool      `json:"differs,omitempty"`     // its runs disagree; the interval is as wide as that
+	Median  *Estimate `json:"median_s,omitempty"`    // seconds: of all its runs
+	Ref     *Estimate `json:"reference_s,omitempty"` // seconds: of the reference kernel
+	Machine string    `json:"machine,omitempty"`     // of its first run
 
-	own  float64 // standard error that it shares with no other place
-	step *reading
+	own  float64  // standard error that it shares with no other place
+	step *reading // from its base, which is on the line
 }
 
 // Left is a run that is not on the line.
-type Left struct{ Commit, Run, Why string }
+type Left struct {
+	Commit string `json:"commit"`
+	Run    string `json:"run"`
+	Why    string `json:"why"`
+}
 
 // Line is main's line.
 type Line struct {
-	Places []Place
-	Left   []Left
+	Places []Place `json:"places"`
+	Left   []Left  `json:"left,omitempty"`
 	// Levels of the index, as ratios, and the changes between them. Sizes are relative: 0.05 is 5% slower.
-	Segments []Segment
-	Changes  []LineChange
+	Segments []Segment    `json:"segments"`
+	Changes  []LineChange `json:"changes"`
 }
 
 // line is a line while it grows.
 type line struct {
 	Line
 	known   map[string]reading // index of commits, in this stretch
+	same    map[string]reading // and of identities
 	stretch int
 	last    int // last place with an index, -1: none
 	scatter float64
@@ -64,7 +69,7 @@ type line struct {
 
 // NewLine chains points into main's line.
 func NewLine(points []Point) *Line {
-	l := &line{known: map[string]reading{}, last: -1, scatter: scatter(points)}
+	l := &line{known: map[string]reading{}, same: map[string]reading{}, last: -1, scatter: scatter(points)}
 	for from := 0; from < len(points); {
 		to := from + 1
 		for to < len(points) && points[to].Commit == points[from].Commit {
@@ -86,6 +91,7 @@ func NewLine(points []Point) *Line {
 		}
 		from = to
 	}
+	l.Changes, l.Segments = []LineChange{}, []Segment{}
 	l.changes()
 	return &l.Line
 }
@@ -119,6 +125,7 @@ type merged struct {
 	baseOf, bestOf string
 	median, ref    *reading
 	unchanged      bool
+	identity       string
 	agree          bool
 }
 
@@ -129,6 +136,9 @@ func mergeRuns(runs []Point) (m merged) {
 	m.unchanged = len(runs) > 0 && slices.ContainsFunc(runs, func(p Point) bool { return p.Unchanged })
 	if m.unchanged && m.baseOf == "" {
 		m.baseOf = runs[slices.IndexFunc(runs, func(p Point) bool { return p.Unchanged })].Base
+	}
+	for _, r := range runs {
+		m.identity = r.Identity
 	}
 	agree := m.agree // medians of separate runs never agree
 	m.median, _ = m.pick(runs, func(p *Point) (*Estimate, string) { return p.Median, p.Machine })
@@ -191,6 +201,9 @@ func (l *line) add(commit string, runs []Point) {
 	if ok {
 		p.Index = index.estimate()
 		l.known[commit] = index
+		if old, there := l.same[m.identity]; m.identity != "" && (!there || index.variance < old.variance) {
+			l.same[m.identity] = index
+		}
 		if _, there := l.known[m.bestOf]; !there && m.best != nil && m.bestOf != "" {
 			l.known[m.bestOf] = index.minus(*m.best)
 		}
@@ -201,22 +214,26 @@ func (l *line) add(commit string, runs []Point) {
 
 // link finds a commit's index by the narrowest way.
 func (l *line) link(p *Place, m merged, baseOf string) (index reading, ok bool) {
-	consider := func(by Link, at reading, own float64, step *reading) {
+	consider := func(by Link, at reading, own float64) {
 		if !ok || at.variance < index.variance {
-			index, ok, p.Link, p.own, p.step = at, true, by, own, step
+			index, ok, p.Link, p.own = at, true, by, own
 		}
 	}
 	if m.best != nil {
 		if anchor, there := l.known[m.bestOf]; there {
-			consider(ByBest, anchor.plus(*m.best), math.Sqrt(m.best.variance), nil)
+			consider(ByBest, anchor.plus(*m.best), math.Sqrt(m.best.variance))
 		}
 	}
 	if base, there := l.known[baseOf]; there && baseOf != "" {
 		if m.unchanged {
-			consider(Same, base, 0, nil)
+			consider(Same, base, 0)
 		} else if m.base != nil {
-			consider(ByBase, base.plus(*m.base), math.Sqrt(m.base.variance), m.base)
+			p.step = m.base
+			consider(ByBase, base.plus(*m.base), math.Sqrt(m.base.variance))
 		}
+	}
+	if twin, there := l.same[m.identity]; there && m.unchanged {
+		consider(Same, twin, 0)
 	}
 	if ok {
 		return index, true
@@ -231,7 +248,7 @@ func (l *line) link(p *Place, m merged, baseOf string) (index reading, ok bool) 
 			return at, true
 		}
 		l.stretch++
-		l.known = map[string]reading{}
+		l.known, l.same = map[string]reading{}, map[string]reading{}
 		p.Stretch = l.stretch
 	}
 	p.Link = Start

@@ -181,6 +181,22 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
+// TestSameCode joins a commit whose base nobody measured by its identity.
+func TestSameCode(t *testing.T) {
+	h := &history{seconds: []float64{1, 1.05}, r: rand.New(rand.NewPCG(1, 1))}
+	first, second := h.point(0), h.point(1)
+	second.Identity = "abc"
+	again := Point{Commit: "later", Run: "again", Base: "unmeasured", Unchanged: true, Identity: "abc"}
+	l := NewLine([]Point{first, second, {Commit: "unmeasured"}, again})
+	if p := l.Places[3]; p.Link != Same || *p.Index != *l.Places[1].Index || !p.Gap {
+		t.Errorf("%+v", p)
+	}
+	again.Identity = "abd"
+	if p := NewLine([]Point{first, second, {Commit: "unmeasured"}, again}).Places[3]; p.Link == Same {
+		t.Errorf("other code: %+v", p)
+	}
+}
+
 // TestDirect shows a step in a chain of duets with bases, without any best-known version.
 func TestDirect(t *testing.T) {
 	h, points := made(3)

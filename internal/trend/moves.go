@@ -9,13 +9,17 @@ import (
 // LineChange is a change of the level of the index. Places are indices of Line.Places.
 type LineChange struct {
 	Change
-	Commit string // the first of the new level
-	Direct bool   // one duet shows it by itself: candidate against base
+	Commit string `json:"commit"`           // the first of the new level
+	Direct bool   `json:"direct,omitempty"` // one duet shows it by itself: candidate against base
 }
 
 // directly is how many standard errors a duet must show of a change by itself: chance does that in
 // 6 of 100,000 duets.
 const directly = 4.0
+
+// leastDirect is the least such step: smaller ones, which a mere change of layout makes, count as soon as
+// they are levels.
+const leastDirect = 0.01
 
 // changes finds the changes of level, in each stretch by itself.
 func (l *line) changes() {
@@ -80,8 +84,9 @@ func sharedVariance(places []Place) float64 {
 	return all[len(all)/2]
 }
 
-// direct adds the changes that the duet of a commit with its base shows. In a chain of such
-// duets the errors add up, and levels are less certain than each of its steps.
+// direct adds the changes that the duet of a commit with its base shows. The last commits are too
+// few for a level; and in a chain of duets the errors add up, so that levels are less certain than each of
+// its steps.
 func (l *line) direct(from, to int) {
 	for i := from; i < to; i++ {
 		p := &l.Places[i]
@@ -89,8 +94,8 @@ func (l *line) direct(from, to int) {
 			continue
 		}
 		t := math.Abs(p.step.value) / math.Sqrt(p.step.variance)
-		known := slices.ContainsFunc(l.Changes, func(c LineChange) bool { return c.First <= i && i <= c.Last })
-		if known || t < directly {
+		known := slices.ContainsFunc(l.Changes, func(c LineChange) bool { return c.First-1 <= i && i <= c.Last+1 })
+		if known || t < directly || math.Abs(p.step.value) < leastDirect || l.contradicted(i, to) {
 			continue
 		}
 		half := normal95 * math.Sqrt(p.step.variance)
@@ -100,6 +105,19 @@ func (l *line) direct(from, to int) {
 			Confidence: math.Pow(1-tTail(t, manyDegrees), float64(to-from)),
 		}, from, true))
 	}
+}
+
+// contradicted reports whether the next place, by its own duets, says that a place lies elsewhere.
+func (l *line) contradicted(i, to int) bool {
+	if i+1 >= to {
+		return false
+	}
+	p, next := &l.Places[i], &l.Places[i+1]
+	if next.step == nil || next.Link != ByBest || next.Gap {
+		return false
+	}
+	d := next.Index.reading().minus(p.Index.reading()).minus(*next.step)
+	return math.Abs(d.value) > directly*math.Sqrt(d.variance)
 }
 
 // relative makes a change of logarithms one of ratios.

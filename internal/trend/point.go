@@ -7,7 +7,11 @@ import (
 )
 
 // Estimate is a number with its 95% interval.
-type Estimate struct{ Value, Low, High float64 }
+type Estimate struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"ci_95_low"`
+	High  float64 `json:"ci_95_high"`
+}
 
 // Point is what one run found about a kernel's config at a commit. Points come in first-parent order, several runs
 // of one commit one after the other. A commit that no run has measured is a point without a Run.
@@ -23,6 +27,7 @@ type Point struct {
 	Median    *Estimate // own time, in seconds
 	Reference *Estimate // time of a kernel that never changes, measured alongside, in seconds
 	Machine   string    // digest of the fingerprint
+	Identity  string    // of code, launch and arguments; empty: unknown. Equal ones are equally fast
 
 	Moved       bool // the run made this commit the best-known version
 	New         bool // there was nothing to compare with

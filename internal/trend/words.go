@@ -18,19 +18,32 @@ func (c *LineChange) Words() string { return c.Change.Words() + " since " + Shor
 
 // Words say how large a change of times is, since when and what did it.
 func (c *TimeChange) Words() string {
-	text := c.Change.Words() + " since " + Short(c.Commit)
+	return c.Change.Words() + " since " + Short(c.Commit) + ": " + c.CauseWords()
+}
+
+// CauseWords say what made times change.
+func (c *TimeChange) CauseWords() string {
 	switch c.Cause {
 	case Kernel:
-		return text + ": the kernel"
+		return "the kernel"
 	case Machine:
-		return text + ": the machine, not the kernel"
+		return "the machine, not the kernel"
 	case Both:
 		if c.Index != nil {
-			return text + ": " + unit.Percent(c.Index.Value) + " of it the kernel, the rest the machine"
+			return "the kernel " + unit.Percent(c.Index.Value) + ", the rest the machine"
 		}
-		return text + ": the kernel and the machine"
+		return "the kernel and the machine"
 	}
-	return text + ": nothing was measured beside it that tells the machine from the kernel"
+	return "nothing measured beside it tells the machine from the kernel"
+}
+
+// IndexWords say where a place is: "0.90 [0.89, 0.91] at 3fa9c2b". 1 is the first best-known version of its stretch.
+func IndexWords(p *Place) string {
+	text := fmt.Sprintf("%.3f [%.3f, %.3f] at %s", p.Index.Value, p.Index.Low, p.Index.High, Short(p.Commit))
+	if p.Stretch > 0 {
+		text += ", of what came after the last gap that nothing bridges"
+	}
+	return text
 }
 
 // DebtWords say how far a place is behind the best-known version; empty where that is not known.

@@ -207,7 +207,8 @@ var floors = []floor{
 	{
 		rooms: "history",
 		// disk, foreign, run: reports come from files, from other tools and from past runs. ratchet: and from the baseline's history.
-		uses: "diag disk foreign git ratchet result run spec store",
+		// trend: where the level of a series moved.
+		uses: "diag disk foreign git ratchet result run spec store trend",
 		why:  "what was measured is asked about here, by every face alike; nothing is measured or judged",
 	},
 	{
@@ -230,7 +231,7 @@ var floors = []floor{
 		// are where those processes begin. search: a replay plays strategies on recordings, with
 		// neither a project nor a Report.
 		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft explain forge fuzz history lab
-			report result run search selftest spec store term tune unit wake worker`,
+			report result run search selftest spec store term trend tune unit wake worker`,
 		why: face,
 	},
 	{
@@ -238,7 +239,7 @@ var floors = []floor{
 		// As the command line, less the rooms that only it needs. Not cli: the command line
 		// starts the other faces, never the reverse.
 		uses: `baseline bench calibrate check compare demo diag disk doctor fuzz history lab report
-			result run selftest spec store term tune unit`,
+			result run selftest spec store term trend tune unit`,
 		why: face,
 	},
 	{
