@@ -3,11 +3,9 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"os"
 	"os/exec"
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,50 +13,55 @@ import (
 	"pawl/internal/trend/known"
 )
 
-// changePointSets returns the real series, and noise with changes put in.
-func changePointSets(b *testing.B) []known.Set {
-	b.Helper()
-	tiger := known.Tiger(b)
-	sets := []known.Set{{Name: "TigerBeetle, the metric described", Series: tiger[:1]}, {Name: "TigerBeetle, six metrics", Series: tiger}}
-	return append(sets, known.Injected(b, 1)...)
-}
-
 // BenchmarkChangePoints scores change points by pawl, by plain thresholds and, where PAWL_CHANGEPOINTS names a Python that
-// has them, by apache-otava and ruptures, on the same series.
+// has them, by apache-otava and ruptures, on the same series: a real one, and noise with changes put in. A found point counts
+// within 5 positions.
 func BenchmarkChangePoints(b *testing.B) {
-	sets := changePointSets(b)
+	tiger := known.Tiger(b)
+	sets := append([]known.Set{{Name: "TigerBeetle, the metric described", Series: tiger[:1]}, {Name: "TigerBeetle, six metrics", Series: tiger}}, known.Injected(b, 1)...)
 	var series [][]float64
 	for _, set := range sets {
 		for _, s := range set.Series {
 			series = append(series, s.Values)
 		}
 	}
-	for b.Loop() {
-		found, seconds := rivalChangePoints(b, series)
-		order := slices.Sorted(maps.Keys(found))
-		for _, own := range []struct {
-			name string
-			find func([]float64) []int
-		}{{"3% of the last ten", known.OfLastTen}, {"10% of the previous", known.OfPrevious}, {"pawl", ownChangePoints}} {
+	play := func(name string, find func(*testing.B) ([][]int, float64)) {
+		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
+			for b.Loop() {
+				found, seconds := find(b)
+				for _, set := range sets {
+					var t known.Tally
+					for i, s := range set.Series {
+						t.Add(known.Score(found[i], s.Truth))
+					}
+					found = found[len(set.Series):]
+					b.Logf("| %s | %s | %d right, %d wrong, %d missed | %.3f | %.3f | %.3f |", set.Name, name, t.Right, t.Wrong, t.Missed, t.Precision(), t.Recall(), t.F1())
+				}
+				b.ReportMetric(1000*seconds/float64(len(series)), "ms/series")
+			}
+		})
+	}
+	for _, own := range []struct {
+		name string
+		find func([]float64) []int
+	}{{"pawl", ownChangePoints}, {"10% of the previous", known.OfPrevious}, {"3% of the last ten", known.OfLastTen}} {
+		play(own.name, func(*testing.B) (found [][]int, seconds float64) {
 			began := time.Now()
 			for _, s := range series {
-				found[own.name] = append(found[own.name], own.find(s))
+				found = append(found, own.find(s))
 			}
-			seconds[own.name] = time.Since(began).Seconds()
-			order = slices.Insert(order, 0, own.name)
-		}
-		for _, name := range order {
-			at := 0
-			for _, set := range sets {
-				var t known.Tally
-				for _, s := range set.Series {
-					t.Add(known.Score(found[name][at], s.Truth))
-					at++
-				}
-				b.Logf("| %s | %s | %d | %d | %d | %.3f | %.3f | %.3f |", set.Name, name, t.Right, t.Wrong, t.Missed, t.Precision(), t.Recall(), t.F1())
-			}
-			b.Logf("| %s | %.2f s for %d series |", name, seconds[name], len(series))
-		}
+			return found, time.Since(began).Seconds()
+		})
+	}
+	python := os.Getenv("PAWL_CHANGEPOINTS")
+	methods, err := exec.Command(python, "changepoints/rivals.py").Output()
+	if err != nil {
+		b.Logf("without apache-otava and ruptures: PAWL_CHANGEPOINTS=%s names no Python that has them: %v", python, err)
+		return
+	}
+	for method := range strings.Lines(string(methods)) {
+		method = strings.TrimSpace(method)
+		play(method, func(b *testing.B) ([][]int, float64) { return rivalChangePoints(b, python, method, series) })
 	}
 }
 
@@ -69,30 +72,25 @@ func ownChangePoints(values []float64) (found []int) {
 	return found
 }
 
-// rivalChangePoints returns what other programs find, by their names.
-func rivalChangePoints(b *testing.B, series [][]float64) (found map[string][][]int, seconds map[string]float64) {
+// rivalChangePoints returns what another program finds.
+func rivalChangePoints(b *testing.B, python, method string, series [][]float64) ([][]int, float64) {
 	b.Helper()
-	python := os.Getenv("PAWL_CHANGEPOINTS")
-	if err := exec.Command(python, "-c", "import otava, ruptures").Run(); err != nil {
-		b.Logf("without apache-otava and ruptures: PAWL_CHANGEPOINTS=%s names no Python that has them: %v", python, err)
-		return map[string][][]int{}, map[string]float64{}
-	}
 	text, err := json.Marshal(series)
 	if err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.Command(python, "changepoints/rivals.py")
+	cmd := exec.Command(python, "changepoints/rivals.py", method)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(text), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		b.Fatalf("%s changepoints/rivals.py: %v", python, err)
 	}
 	var answer struct {
-		Found   map[string][][]int `json:"found"`
-		Seconds map[string]float64 `json:"seconds"`
+		Found   [][]int `json:"found"`
+		Seconds float64 `json:"seconds"`
 	}
-	if err := json.Unmarshal(out, &answer); err != nil {
-		b.Fatal(fmt.Errorf("what changepoints/rivals.py wrote: %w", err))
+	if err := json.Unmarshal(out, &answer); err != nil || len(answer.Found) != len(series) {
+		b.Fatalf("what changepoints/rivals.py wrote about %d series: %d answers, %v", len(series), len(answer.Found), err)
 	}
 	return answer.Found, answer.Seconds
 }

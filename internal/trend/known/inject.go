@@ -14,7 +14,7 @@ type Set struct {
 
 const (
 	length  = 200
-	perSet  = 27   // series: each noise three times
+	perSet  = 18   // series: each noise twice
 	percent = 0.02 // standard deviation of the noise, as a logarithm
 	room    = 15   // points between changes, and before the first and after the last
 )

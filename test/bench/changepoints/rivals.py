@@ -1,9 +1,9 @@
 """Finds change points by apache-otava and ruptures.
 
-    python3 rivals.py < series.json > found.json
+    python3 rivals.py METHOD < series.json > found.json
+    python3 rivals.py                                       # the methods, one a line
 
-Reads a list of lists of numbers, writes {method: [list of indices, one list for each series]} with the seconds
-that each method took under "seconds". otava runs with its own defaults, and as E-divisive (100 permutations, p 0.05);
+Reads a list of lists of numbers, writes {"found": [list of indices, one list for each series], "seconds": processor time}. otava runs with its own defaults, and as E-divisive (100 permutations, p 0.05);
 ruptures by PELT, with the penalty of BIC for the scale that differences between neighbours have, and with the kernel
 and the penalty of its manual.
 """
@@ -41,10 +41,11 @@ METHODS = {
     "ruptures, PELT rbf": pelt("rbf", lambda v: 10),
 }
 
+if len(sys.argv) == 1:
+    print("\n".join(METHODS))
+    sys.exit()
+find = METHODS[sys.argv[1]]
 series = json.load(sys.stdin)
-out, seconds = {}, {}
-for name, find in METHODS.items():
-    began = time.process_time()
-    out[name] = [sorted(int(i) for i in find(list(values))) for values in series]
-    seconds[name] = time.process_time() - began
-json.dump({"found": out, "seconds": seconds}, sys.stdout)
+began = time.process_time()
+found = [sorted(int(i) for i in find(list(values))) for values in series]
+json.dump({"found": found, "seconds": time.process_time() - began}, sys.stdout)
