@@ -197,6 +197,39 @@ func TestSameCode(t *testing.T) {
 	}
 }
 
+// TestUnchangedIsNoLevel repeats a reading that is uncertain: it stays uncertain.
+func TestUnchangedIsNoLevel(t *testing.T) {
+	var points []Point
+	r := rand.New(rand.NewPCG(2, 2))
+	for i := range 20 {
+		points = append(points, Point{Commit: commit(i), Run: "r", Best: "best", ToBest: estimate(1+0.01*r.NormFloat64(), 0.01), Identity: commit(i)})
+	}
+	points = append(points, Point{Commit: commit(20), Run: "r", Best: "best", ToBest: estimate(1.025, 0.01), Identity: "same"})
+	for i := range 30 {
+		points = append(points, Point{Commit: commit(21 + i), Run: "r", Unchanged: true, Identity: "same"})
+	}
+	if l := NewLine(points); len(l.Changes) > 0 || l.Places[50].Link != Same {
+		t.Errorf("one reading of +2.5%% ± 2%%, repeated: %+v", l.Changes)
+	}
+}
+
+// TestContradicted is about a duet that erred: the next commit's duets say so.
+func TestContradicted(t *testing.T) {
+	h := &history{seconds: []float64{1, 1, 1, 1, 1, 1, 1}, r: rand.New(rand.NewPCG(1, 1))}
+	var points []Point
+	for i := range h.seconds {
+		points = append(points, h.point(i))
+	}
+	erred := estimate(1.05, duetError)
+	points[4].ToBase, points[4].ToBest = erred, erred
+	if l := NewLine(points); len(l.Changes) > 0 {
+		t.Errorf("%+v", l.Changes)
+	}
+	if l := NewLine(points[:5]); len(l.Changes) != 1 || !l.Changes[0].Direct {
+		t.Errorf("before anything contradicts it: %+v", l.Changes)
+	}
+}
+
 // TestDirect shows a step in a chain of duets with bases, without any best-known version.
 func TestDirect(t *testing.T) {
 	h, points := made(3)
