@@ -106,7 +106,7 @@ func detect(values, errors []float64) *Levels {
 			break // constant, or too short to know any noise
 		}
 		before := starts
-		starts = refine(values, potts(values, n.scales, n.penalty()))
+		starts = n.refine(values, potts(values, n.scales, n.penalty()))
 		starts, flips = n.withoutFlips(values, starts)
 		starts = n.prune(values, starts)
 		if slices.Equal(starts, before) {
@@ -147,20 +147,29 @@ func (n *noise) penalty() float64 {
 }
 
 // refine moves each cut to where absolute distances from the medians on its sides are least:
-// the bounded loss does not care on which side of a cut its outliers are.
-func refine(values []float64, starts []int) []int {
+// the bounded loss does not care on which side of a cut its outliers are. What is far from both
+// sides says nothing.
+func (n *noise) refine(values []float64, starts []int) []int {
+	const far = 3 * outlier
 	out := slices.Clone(starts)
 	for i := 1; i < len(out); i++ {
 		begin, end := out[i-1], endOf(out, i, len(values))
 		left, right := stat.Median(values[begin:out[i]]), stat.Median(values[out[i]:end])
-		least, sum, at := math.Inf(1), 0.0, out[i]
-		for j := max(begin+1, out[i]-reach); j <= min(end-1, out[i]+reach); j++ {
-			if sum < least-1e-12*math.Abs(right-left) {
-				least, at = sum, j
-			}
-			sum += math.Abs(values[j]-left) - math.Abs(values[j]-right)
+		// The cost of every cut, less that of the first.
+		first := max(begin+1, out[i]-reach)
+		costs := []float64{0}
+		for j := first; j < min(end-1, out[i]+reach); j++ {
+			most := far * n.scales[j]
+			step := min(math.Abs(values[j]-left), most) - min(math.Abs(values[j]-right), most)
+			costs = append(costs, costs[len(costs)-1]+step)
 		}
-		out[i] = at
+		at := out[i] - first
+		for j, c := range costs {
+			if c < costs[at]-1e-9*math.Abs(right-left) {
+				at = j
+			}
+		}
+		out[i] = first + at
 	}
 	return out
 }

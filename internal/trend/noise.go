@@ -29,7 +29,7 @@ const (
 	rounding     = 0.288675134595 // standard deviation of what rounding to whole numbers leaves
 	lone         = 0.35           // of one step, how much rounding there can be
 	enough       = 16             // differences without which nothing is said about memory
-	longest      = 16             // points of the longest blocks: changes are farther apart than that
+	longest      = 8              // points of the longest blocks: changes are farther apart than that
 	mostPhi      = 0.95
 	manyDegrees  = 1e6
 	knownDegrees = 20.0 // degrees of freedom that the points' own errors are worth
