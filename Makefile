@@ -141,7 +141,8 @@ bench: build ## benchmarks, of the rooms and of the shipped binary, beside rival
 	@tools/setup cc ninja git python3
 	@[ -x build/scipy/bin/python ] || { python3 -m venv build/scipy && build/scipy/bin/pip install -q scipy; } || echo 'bench: without SciPy'
 	@[ -x build/tuners/bin/python ] || { python3 -m venv build/tuners && build/tuners/bin/pip install -q kernel_tuner optuna; } || echo 'bench: without Kernel Tuner and Optuna'
-	@PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_TUNERS='$(CURDIR)/build/tuners/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/... ./test/pool/...
+	@[ -x build/changepoints/bin/python ] || { python3 -m venv build/changepoints && build/changepoints/bin/pip install -q apache-otava ruptures; } || echo 'bench: without apache-otava and ruptures'
+	@PAWL_CHANGEPOINTS='$(CURDIR)/build/changepoints/bin/python' PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_TUNERS='$(CURDIR)/build/tuners/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/... ./test/pool/...
 
 fuzz: ## every fuzz target, FUZZTIME each
 	@set -e; for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \

@@ -34,7 +34,7 @@ func (o *historyOptions) open(ctx context.Context, e *env, mode store.Mode) (*hi
 
 func newHistory(e *env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "history", Short: "past runs: list", GroupID: groupMemory,
+		Use: "history", Short: "past runs: list, trend", GroupID: groupMemory,
 		Long: `The history has every bench, check, fuzz, profile and tune run of a project, with its
 whole report. It is .pawl/history.db, or the PostgreSQL database that PAWL_DB names
 (postgres://USER:PASSWORD@HOST/DATABASE), which several machines can share.`,
@@ -52,7 +52,7 @@ whole report. It is .pawl/history.db, or the PostgreSQL database that PAWL_DB na
 			return usage("expected one of: %s (see pawl history --help)", strings.Join(names, ", "))
 		},
 	}
-	cmd.AddCommand(newHistoryList(e))
+	cmd.AddCommand(newHistoryList(e), newHistoryTrend(e))
 	return cmd
 }
 

@@ -95,6 +95,11 @@ var floors = []floor{
 		why:   "readings are compared, whoever has made them",
 	},
 	{
+		rooms: "trend",
+		uses:  "stat trend unit",
+		why:   "when a kernel changed follows from its points alone, whoever stored them",
+	},
+	{
 		rooms: "effect",
 		uses:  "result",
 		why:   "what a search has learned follows from its trials alone, whoever made them",
@@ -202,7 +207,8 @@ var floors = []floor{
 	{
 		rooms: "history",
 		// disk, foreign, run: reports come from files, from other tools and from past runs. ratchet: and from the baseline's history.
-		uses: "diag disk foreign git ratchet result run spec store",
+		// trend: where the level of a series moved.
+		uses: "diag disk foreign git ratchet result run spec store trend",
 		why:  "what was measured is asked about here, by every face alike; nothing is measured or judged",
 	},
 	{
@@ -226,21 +232,21 @@ var floors = []floor{
 		// neither a project nor a Report.
 		// dash: pawl serve starts it.
 		uses: `baseline bench bisect calibrate check ci compare dash demo diag disk doctor draft explain forge fuzz history lab
-			report result run search selftest spec store term tune unit wake worker`,
+			report result run search selftest spec store term trend tune unit wake worker`,
 		why: face,
 	},
 	{
 		rooms: "dash",
 		// plot: scales and ticks of its pictures. Not cli: the command line starts the other
 		// faces, never the reverse.
-		uses: "diag disk history plot report result run store trend unit",
+		uses: "diag disk history plot report result run store term trend tune unit",
 		why:  "pages show what services and the history answer, and measure nothing",
 	},
 	{
 		rooms: "mcp",
 		// As the command line, less the rooms that only it needs.
 		uses: `baseline bench calibrate check compare demo diag disk doctor fuzz history lab report
-			result run selftest spec store term tune unit`,
+			result run selftest spec store term trend tune unit`,
 		why: face,
 	},
 	{
