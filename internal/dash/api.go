@@ -10,6 +10,7 @@ import (
 	"pawl/internal/history"
 	"pawl/internal/result"
 	"pawl/internal/store"
+	"pawl/internal/trend"
 )
 
 // The JSON API has what the pages are made of. docs/api.md describes it. Fields may be added to version
@@ -31,27 +32,13 @@ func (s *Server) apiRoot(*http.Request) (*reply, error) {
 	})
 }
 
-// apiEstimate is a number with its 95% interval.
-type apiEstimate struct {
-	Value float64 `json:"value"`
-	Low   float64 `json:"ci_95_low"`
-	High  float64 `json:"ci_95_high"`
-}
-
-func estimateJSON(e *estimate) *apiEstimate {
-	if e == nil {
-		return nil
-	}
-	return &apiEstimate{e.Value, e.Low, e.High}
-}
-
 type apiSeries struct {
 	store.Series
-	Code    string         `json:"code"` // names it in addresses of pages
-	Verdict result.Verdict `json:"verdict,omitempty"`
-	Index   *apiEstimate   `json:"index,omitempty"` // relative to the first of its last 24 commits
-	Last    *history.Point `json:"last"`
-	Page    string         `json:"page"`
+	Code    string          `json:"code"` // names it in addresses of pages
+	Verdict result.Verdict  `json:"verdict,omitempty"`
+	Index   *trend.Estimate `json:"index,omitempty"` // relative to the first of its last 24 commits
+	Last    *history.Point  `json:"last"`
+	Page    string          `json:"page"`
 }
 
 func (s *Server) apiSeries(r *http.Request) (*reply, error) {
@@ -63,7 +50,7 @@ func (s *Server) apiSeries(r *http.Request) (*reply, error) {
 	list := []apiSeries{}
 	for _, t := range tiles {
 		if v.matches(t.Series) && (v.Verdict == "" || v.Verdict == t.Point.Verdict) {
-			list = append(list, apiSeries{t.Series, t.Code, t.Point.Verdict, estimateJSON(t.Index), t.Point, t.Address})
+			list = append(list, apiSeries{t.Series, t.Code, t.Point.Verdict, t.Index, t.Point, t.Address})
 		}
 	}
 	return answerJSON(map[string]any{"series": list})
@@ -71,12 +58,19 @@ func (s *Server) apiSeries(r *http.Request) (*reply, error) {
 
 // apiPlace is a commit of a series.
 type apiPlace struct {
-	Commit  string          `json:"commit,omitempty"`
-	Index   *apiEstimate    `json:"index,omitempty"` // time over that of the first version; absent: nothing leads there
-	Debt    *apiEstimate    `json:"debt,omitempty"`  // time over the best-known version's
-	Stretch int             `json:"stretch"`         // places of different stretches cannot be compared
-	Moved   bool            `json:"moved,omitempty"` // the baseline moved here
-	Points  []history.Point `json:"points"`          // its runs
+	trend.Place
+	Points []history.Point `json:"points"` // its runs
+}
+
+// apiChange is a change of a series' level.
+type apiChange struct {
+	Commit      string  `json:"commit"` // the first of the new level
+	Size        float64 `json:"size"`   // 0.05 is 5% slower
+	Low         float64 `json:"ci_95_low"`
+	High        float64 `json:"ci_95_high"`
+	Confidence  float64 `json:"confidence"`
+	Provisional bool    `json:"provisional,omitempty"` // so few commits follow that it may vanish again
+	Words       string  `json:"words"`
 }
 
 // seriesOf returns the one series that an address names.
@@ -112,10 +106,14 @@ func (s *Server) apiPoints(r *http.Request) (*reply, error) {
 	}
 	span := spanOf(t.Line, r.URL.Query())
 	places := make([]apiPlace, 0, span.To-span.From)
+	changes := []apiChange{}
 	for _, p := range t.Line[span.From:span.To] {
-		places = append(places, apiPlace{p.Points[0].Run.Commit, estimateJSON(p.Index), estimateJSON(p.Debt), p.Stretch, p.Moved, p.Points})
+		places = append(places, apiPlace{p.Place, p.Points})
+		if p.Change != nil {
+			changes = append(changes, apiChange{p.Change.Commit, p.Change.Size, p.Change.Low, p.Change.High, p.Change.Confidence, p.Change.Provisional, p.Change.Words()})
+		}
 	}
-	return answerJSON(map[string]any{"series": of, "places": places, "changes": t.changesJSON(), "elsewhere": t.Off})
+	return answerJSON(map[string]any{"series": of, "places": places, "changes": changes, "elsewhere": t.Off})
 }
 
 const mostRuns = 1000

@@ -10,6 +10,7 @@ import (
 	"pawl/internal/history"
 	"pawl/internal/store"
 	"pawl/internal/term"
+	"pawl/internal/trend"
 )
 
 // comparePage sets two runs beside each other.
@@ -21,7 +22,7 @@ type comparePage struct {
 	Left     int    // commits that are not listed
 	NoRange  string // why no commits are listed; "": they are
 	Machines bool   // they were measured on different machines, or with other tools
-	Index    *estimate
+	Index    *trend.Estimate
 	Selector string
 	Bisect   string // command lines
 	Check    string
@@ -115,7 +116,7 @@ func (s *Server) named(ctx context.Context, id string) (*store.Run, []*store.Row
 
 // between returns the change of a series' index from one run to the other: what duets say, where runs
 // measured separately only say how they differ.
-func (s *Server) between(ctx context.Context, p comparePage) (*estimate, error) {
+func (s *Server) between(ctx context.Context, p comparePage) (*trend.Estimate, error) {
 	if len(p.Rows) != 1 {
 		return nil, nil
 	}
@@ -131,7 +132,7 @@ func (s *Server) between(ctx context.Context, p comparePage) (*estimate, error) 
 	// is rather too wide.
 	half := (math.Log(b.Index.High/b.Index.Low) + math.Log(a.Index.High/a.Index.Low)) / 2
 	ratio := b.Index.Value / a.Index.Value
-	return &estimate{ratio - 1, ratio*math.Exp(-half) - 1, ratio*math.Exp(half) - 1}, nil
+	return &trend.Estimate{Value: ratio - 1, Low: ratio*math.Exp(-half) - 1, High: ratio*math.Exp(half) - 1}, nil
 }
 
 func (t *track) find(run string) *place {

@@ -64,7 +64,11 @@ func (s *Server) track(ctx context.Context, of store.Series) (*track, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := &track{Series: of, Line: chain(made), Off: len(points) - len(made), points: len(made)}
+	line, _, err := s.commits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	one := &track{Series: of, Line: chain(made, line), Off: len(points) - len(made), points: len(made)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.by == nil {

@@ -5,10 +5,13 @@ import (
 	"html/template"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 
+	"pawl/internal/history"
 	"pawl/internal/store"
+	"pawl/internal/trend"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -22,6 +25,10 @@ type panel struct {
 	Last    *place
 	Mark    mark
 	Chart   template.HTML
+	Roof    template.HTML // percent of the roofline
+	Debt    template.HTML // creep
+	Changes []changeRow
+	Zooms   []option
 	Span    span
 	Rows    []placeRow // the last of them
 	More    int        // that the table leaves out
@@ -32,12 +39,23 @@ type panel struct {
 type placeRow struct {
 	*place
 	Address string
+	Commit  string // address of the commit's page
 	Mark    mark
-	First   bool // nothing is before it
+}
+
+// changeRow is a change of the level.
+type changeRow struct {
+	*trend.LineChange
+	Place   *place
+	Before  string // address of the comparison across it
+	Commit  string
+	Address string
+	Slower  bool
 }
 
 type kernelPage struct {
 	frame
+	Query  url.Values
 	Kernel string
 	Panels []panel
 	Whole  bool // one series, with all that is known of it
@@ -68,6 +86,7 @@ func (s *Server) kernel(r *http.Request) (*reply, error) {
 	if line, _, err := s.commits(ctx); err == nil {
 		p.Branch = line.Branch
 	}
+	forge, _ := s.History.Forge(ctx)
 	for _, one := range of {
 		t, err := s.track(ctx, one)
 		if err != nil {
@@ -81,7 +100,10 @@ func (s *Server) kernel(r *http.Request) (*reply, error) {
 			made.Last = &t.Line[len(t.Line)-1]
 			made.Mark = markOf(made.Last.Last().Verdict)
 			if p.Whole {
-				made.Rows, made.More = rowsOf(p.Links, t.Line[made.Span.From:made.Span.To])
+				made.Rows, made.More = rowsOf(p.Links, forge, t.Line[made.Span.From:made.Span.To])
+				made.Changes = changesOf(p.Links, forge, one, t.Line)
+				made.Roof, made.Debt = roofChart(t.Line, made.Span), debtChart(t.Line, made.Span)
+				made.Zooms = zooms(p.Links.Series(one), t.Line, made.Span)
 			}
 		}
 		p.Panels = append(p.Panels, made)
@@ -93,11 +115,41 @@ func (s *Server) kernel(r *http.Request) (*reply, error) {
 }
 
 // rowsOf lists the last places, the newest first.
-func rowsOf(links site, line []place) (rows []placeRow, more int) {
+func rowsOf(links site, forge history.Forge, line []place) (rows []placeRow, more int) {
 	from := max(0, len(line)-tableRows)
 	for i := len(line) - 1; i >= from; i-- {
 		last := line[i].Last()
-		rows = append(rows, placeRow{&line[i], links.Run(last.Run.ID), markOf(last.Verdict), i == 0})
+		rows = append(rows, placeRow{&line[i], links.Run(last.Run.ID), forge.Commit(last.Run.Commit), markOf(last.Verdict)})
 	}
 	return rows, from
+}
+
+// changesOf lists where the level moved, the newest first.
+func changesOf(links site, forge history.Forge, of store.Series, line []place) (rows []changeRow) {
+	for i := len(line) - 1; i > 0; i-- {
+		c := line[i].Change
+		if c == nil {
+			continue
+		}
+		last := line[i].Last()
+		rows = append(rows, changeRow{
+			LineChange: c, Place: &line[i], Commit: forge.Commit(last.Run.Commit), Address: links.Run(last.Run.ID), Slower: c.Size > 0,
+			Before: links.Across(of, line[i-1].Last().Run.ID, last.Run.ID),
+		})
+	}
+	return rows
+}
+
+// zooms are parts of the line to look at.
+func zooms(address string, line []place, s span) (list []option) {
+	for _, n := range []int{30, 100, 300, 1000} {
+		if n < len(line) {
+			from := line[len(line)-n].Points[0].Run.Commit
+			list = append(list, option{address + "&from=" + shortSHA(from), "last " + itoa(n), s.To == s.All && s.From == s.All-n})
+		}
+	}
+	if len(list) > 0 {
+		list = append(list, option{address, "all " + itoa(len(line)), !s.Part()})
+	}
+	return list
 }

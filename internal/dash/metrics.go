@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-
 )
 
 // metrics are the newest figures of every series, as Prometheus reads them. A judgement is one series for
@@ -58,4 +57,3 @@ func labels(t *tile) string {
 var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 func labelText(text string) string { return labelEscapes.Replace(strings.ToValidUTF8(text, "\uFFFD")) }
-

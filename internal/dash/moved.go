@@ -25,10 +25,11 @@ type move struct {
 }
 
 type moveFilter struct {
-	Since time.Time
-	Way   string // slower, faster; "": both
-	Class string
-	View  view
+	Since   time.Time
+	Way     string // slower, faster; "": both
+	Class   string
+	Machine string // digest of a fingerprint
+	View    view
 }
 
 // moves lists what moved, the newest first.
@@ -53,7 +54,7 @@ func (s *Server) moves(ctx context.Context, f moveFilter) ([]move, error) {
 	for i := range on {
 		p := &on[i]
 		of := store.Series{Kernel: p.Kernel, Config: p.Config, Class: p.Class}
-		if !f.View.matches(of) {
+		if !f.View.matches(of) || f.Machine != "" && f.Machine != p.Run.Machine {
 			continue
 		}
 		m := move{Series: of, Point: p, Mark: markOf(p.Verdict), Slower: p.Verdict == result.Regression, Address: links.Run(p.Run.ID), Where: links.Series(of)}
@@ -72,16 +73,20 @@ func (s *Server) moves(ctx context.Context, f moveFilter) ([]move, error) {
 
 type movedPage struct {
 	frame
-	View  view
-	Way   string
-	Days  int
-	Moved []move
-	Query string
+	View    view
+	Way     string
+	Machine string
+	Spans   []option
+	Moved   []move
+	Query   string // of the address, with its question mark
 }
+
+// spans are how many days a page may look back.
+var spans = []int{1, 7, 30, 90, 365}
 
 // daysOf reads how many days a page looks back.
 func daysOf(q url.Values, usual int) int {
-	for _, days := range []int{1, 7, 30, 90, 365} {
+	for _, days := range spans {
 		if q.Get("days") == itoa(days) {
 			return days
 		}
@@ -91,9 +96,16 @@ func daysOf(q url.Values, usual int) int {
 
 func (s *Server) moved(r *http.Request) (*reply, error) {
 	q := r.URL.Query()
-	p := movedPage{frame: s.frame("What moved", "moved"), View: viewOf(q), Way: q.Get("way"), Days: daysOf(q, 30)}
+	p := movedPage{frame: s.frame("What moved", "moved"), View: viewOf(q), Way: q.Get("way"), Machine: q.Get("machine")}
+	days := daysOf(q, 30)
+	for _, n := range spans {
+		p.Spans = append(p.Spans, option{itoa(n), itoa(n), n == days})
+	}
+	if r.URL.RawQuery != "" {
+		p.Query = "?" + q.Encode()
+	}
 	var err error
-	p.Moved, err = s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -p.Days), Way: p.Way, Class: p.View.Class, View: p.View})
+	p.Moved, err = s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -days), Way: p.Way, Class: p.View.Class, Machine: p.Machine, View: p.View})
 	if err != nil {
 		return nil, err
 	}

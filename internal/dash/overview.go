@@ -13,6 +13,7 @@ import (
 	"pawl/internal/history"
 	"pawl/internal/result"
 	"pawl/internal/store"
+	"pawl/internal/trend"
 )
 
 // sparkPoints is how many points of each series the overview draws.
@@ -28,8 +29,9 @@ type tile struct {
 	Spark   template.HTML
 	Says    string // for those who cannot see it
 	Change  *store.Change
-	Debt    *estimate // behind the best-known, if clearly so
+	Debt    *trend.Estimate // behind the best-known, if clearly so
 	Noted   bool
+	Index   *trend.Estimate
 	Class   string // where tiles of several classes stand beside each other
 }
 
@@ -149,10 +151,17 @@ func (s *Server) tiles(ctx context.Context) ([]tile, error) {
 	}
 	tiles := make([]tile, 0, len(by))
 	links := site{versions: s.sheets}
+	commits, _, err := s.commits(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for of, points := range by {
-		line := chain(points)
+		line := chain(points, commits)
+		if len(line) == 0 {
+			continue
+		}
 		last := line[len(line)-1].Last()
-		t := tile{Series: of, Code: codeOf(of), Address: links.Series(of), Mark: markOf(last.Verdict), Point: last, Spark: spark(line), Change: last.Base, Noted: len(last.Notes) > 0}
+		t := tile{Series: of, Code: codeOf(of), Address: links.Series(of), Mark: markOf(last.Verdict), Point: last, Spark: spark(line), Change: last.Base, Noted: len(last.Notes) > 0, Index: line[len(line)-1].Index}
 		if d := line[len(line)-1].Debt; d != nil && d.Low > 1 {
 			t.Debt = d
 		}
@@ -170,10 +179,11 @@ type view struct {
 	Class   string
 	Verdict result.Verdict
 	Hide    []string // codes of series
+	Choose  bool     // tiles have links that hide them
 }
 
 func viewOf(q url.Values) view {
-	v := view{Search: strings.TrimSpace(q.Get("q")), Class: q.Get("class"), Verdict: result.Verdict(q.Get("verdict"))}
+	v := view{Search: strings.TrimSpace(q.Get("q")), Class: q.Get("class"), Verdict: result.Verdict(q.Get("verdict")), Choose: q.Get("choose") == "1"}
 	for codes := q.Get("hide"); len(codes) >= codeLength; codes = codes[codeLength:] {
 		v.Hide = append(v.Hide, codes[:codeLength])
 	}
@@ -188,6 +198,9 @@ func (v view) Query() string {
 			q.Set(name, value)
 		}
 	}
+	if v.Choose {
+		q.Set("choose", "1")
+	}
 	if len(q) == 0 {
 		return ""
 	}
@@ -200,6 +213,12 @@ func (v view) HideText() string { return strings.Join(v.Hide, "") }
 // WithAll returns the address of the view with nothing hidden.
 func (v view) WithAll() string {
 	v.Hide = nil
+	return "/" + v.Query()
+}
+
+// Toggled returns the address of the view in which tiles can be hidden, or no longer.
+func (v view) Toggled() string {
+	v.Choose = !v.Choose
 	return "/" + v.Query()
 }
 

@@ -81,6 +81,12 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"sha": shortSHA, "mark": markOf, "note": noteWord,
 	"less": func(ratio float64) float64 { return ratio - 1 },
+	"sure": func(p float64) string {
+		if p > 0.999 {
+			return "> 99.9%"
+		}
+		return unit.PercentPlain(p)
+	},
 	"part": func(percent float64) float64 { return percent / 100 },
 }).ParseFS(web, "web/*.tmpl"))
 

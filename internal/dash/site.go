@@ -35,3 +35,13 @@ func (l site) Run(id string) string { return "/run/" + url.PathEscape(id) }
 func (l site) Compare(a, b string) string {
 	return "/compare?" + url.Values{"a": {a}, "b": {b}}.Encode()
 }
+
+// Across returns the address of a comparison of two runs of one series.
+func (l site) Across(of store.Series, a, b string) string {
+	return "/compare?" + url.Values{"a": {a}, "b": {b}, "kernel": {of.Kernel}, "config": {of.Config}}.Encode()
+}
+
+// Points returns where a script finds the points of a series.
+func (l site) Points(s store.Series) string {
+	return "/api/v1/points?" + url.Values{"kernel": {s.Kernel}, "config": {s.Config}, "class": {s.Class}}.Encode()
+}

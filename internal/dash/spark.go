@@ -27,7 +27,7 @@ func spark(line []place) template.HTML {
 	d.open("spark", "")
 	for i := range line {
 		e := line[i].Index
-		if e == nil || line[i].Gap {
+		if i > 0 && line[i].breaks(&line[i-1]) {
 			p.lift()
 		}
 		if e != nil {

@@ -10,6 +10,7 @@ import (
 
 	"pawl/internal/plot"
 	"pawl/internal/result"
+	"pawl/internal/trend"
 	"pawl/internal/unit"
 )
 
@@ -160,7 +161,7 @@ func changeName(v float64) string {
 // curves draws the line, its band and the times.
 func (f *frameOf) curves(d *drawing, line []place) {
 	s := f.span
-	var course, times pen
+	var course, bridge, times pen
 	var band strings.Builder
 	var highs, lows []string
 	lift := func() {
@@ -174,13 +175,20 @@ func (f *frameOf) curves(d *drawing, line []place) {
 	stride := max(1, (s.To-s.From+columns-1)/columns)
 	for at := s.From; at < s.To; at += stride {
 		end := min(at+stride, s.To)
-		e, gap := columnOf(line[at:end])
+		e, gap := columnOf(line[max(at-1, s.From):end])
 		if gap {
 			lift()
+			bridge.lift()
 		}
 		x := (f.x(at) + f.x(end-1)) / 2
 		if e != nil {
 			if stride == 1 {
+				if line[at].Gap { // commits between were not measured
+					course.lift()
+					bridge.to(x, f.y(e.Value))
+				}
+				bridge.lift()
+				bridge.to(x, f.y(e.Value))
 				course.to(x, f.y(e.Value))
 			} else { // the greatest and the least: a peak is not averaged away
 				low, high := extremes(line[at:end])
@@ -195,16 +203,23 @@ func (f *frameOf) curves(d *drawing, line []place) {
 		}
 	}
 	lift()
-	d.paths("times", times.String(), "band", band.String(), "course", course.String(), "best", f.best(line, stride))
+	d.paths("times", times.String(), "band", band.String(), "bridge", bridge.String(), "course", course.String(), "best", f.best(line, stride))
 }
 
 // best draws where the best-known version is: the distance to it is main's debt.
 func (f *frameOf) best(line []place, stride int) string {
 	var p pen
+	last := math.NaN()
 	for i := f.span.From; i < f.span.To; i += stride {
-		if line[i].Index != nil && line[i].Debt != nil && line[i].Debt.Value > 0 {
-			p.to(f.x(i), f.y(line[i].Index.Value/line[i].Debt.Value))
+		if line[i].Index == nil || line[i].Debt == nil || line[i].Debt.Value <= 0 {
+			continue
 		}
+		level := f.y(line[i].Index.Value / line[i].Debt.Value)
+		if p.down { // it moves at once, and between that stays
+			p.to(f.x(i), last)
+		}
+		p.to(f.x(i), level)
+		last = level
 	}
 	return p.String()
 }
@@ -215,14 +230,11 @@ func pair(x, y float64) string {
 }
 
 // columnOf returns the last index of some places; gap: the line is broken among them.
-func columnOf(line []place) (e *estimate, gap bool) {
+func columnOf(line []place) (e *trend.Estimate, gap bool) {
 	for i := range line {
-		gap = gap || line[i].Gap
-		if line[i].Index != nil {
-			e = line[i].Index
-		}
+		gap = gap || i > 0 && line[i].breaks(&line[i-1])
 	}
-	return e, gap
+	return line[len(line)-1].Index, gap
 }
 
 func extremes(line []place) (low, high float64) {
@@ -262,7 +274,7 @@ func (f *frameOf) dots(d *drawing, links site, line []place, whole bool) {
 		p := &line[i]
 		last := p.Last()
 		m := markOf(last.Verdict)
-		notable := p.Moved || len(last.Notes) > 0 || last.Fault != "" || last.Verdict == result.Regression || last.Verdict == result.Improvement
+		notable := p.Moved || p.Change != nil || len(last.Notes) > 0 || last.Fault != "" || last.Verdict == result.Regression || last.Verdict == result.Improvement
 		if !all && !notable {
 			continue
 		}
@@ -282,6 +294,31 @@ func (f *frameOf) dots(d *drawing, links site, line []place, whole bool) {
 			d.rule("step", f.x(i), 0.97, f.x(i), 1)
 		}
 	}
+	f.changes(d, line)
+}
+
+// changes draws where the level moved.
+func (f *frameOf) changes(d *drawing, line []place) {
+	for i := f.span.From; i < f.span.To; i++ {
+		c := line[i].Change
+		if c == nil || i == f.span.From {
+			continue
+		}
+		x := (f.x(i-1) + f.x(i)) / 2
+		class := "change slower"
+		if c.Size < 0 {
+			class = "change faster"
+		}
+		if c.Provisional {
+			class += " provisional"
+		}
+		d.rule(class, x, 0, x, 0.95)
+		anchor := "start"
+		if x > 0.85 {
+			anchor = "end"
+		}
+		d.text(class, x, 0.03, anchor, " "+unit.Percent(c.Size)+" ")
+	}
 }
 
 // title says what is known of a place.
@@ -293,6 +330,9 @@ func (f *frameOf) title(p *place) string {
 	}
 	if last.MedianS > 0 {
 		parts = append(parts, unit.Duration(last.MedianS))
+	}
+	if p.Change != nil {
+		parts = append(parts, "the level moved: "+p.Change.Words())
 	}
 	if p.Moved {
 		parts = append(parts, "the baseline moved here")
