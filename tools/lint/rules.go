@@ -230,14 +230,21 @@ var floors = []floor{
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin. search: a replay plays strategies on recordings, with
 		// neither a project nor a Report.
-		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft explain forge fuzz history lab
+		// dash: pawl serve starts it.
+		uses: `baseline bench bisect calibrate check ci compare dash demo diag disk doctor draft explain forge fuzz history lab
 			report result run search selftest spec store term trend tune unit wake worker`,
 		why: face,
 	},
 	{
-		rooms: "dash mcp",
-		// As the command line, less the rooms that only it needs. Not cli: the command line
-		// starts the other faces, never the reverse.
+		rooms: "dash",
+		// plot: scales and ticks of its pictures. Not cli: the command line starts the other
+		// faces, never the reverse.
+		uses: "diag disk history plot report result run store term trend tune unit",
+		why:  "pages show what services and the history answer, and measure nothing",
+	},
+	{
+		rooms: "mcp",
+		// As the command line, less the rooms that only it needs.
 		uses: `baseline bench calibrate check compare demo diag disk doctor fuzz history lab report
 			result run selftest spec store term trend tune unit`,
 		why: face,

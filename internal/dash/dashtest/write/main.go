@@ -1,0 +1,20 @@
+// Command write makes a project with a long history in a folder, for tests that run the shipped binary.
+package main
+
+import (
+	"context"
+	"log"
+	"os"
+	"time"
+
+	"pawl/internal/dash/dashtest"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: write FOLDER")
+	}
+	if err := dashtest.Usual(time.Now()).Write(context.Background(), os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
