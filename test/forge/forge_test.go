@@ -81,7 +81,7 @@ func newStage(t *testing.T, runner string) *stage {
 	dir := t.TempDir()
 	s := &stage{t: t, dir: dir, repo: filepath.Join(dir, "repo"), artifacts: filepath.Join(dir, "artifacts")}
 	// Commands of other rooms are only recorded: what is tried here is how the workflows call them.
-	write(t, filepath.Join(dir, "pawl"), fmt.Sprintf("#!/bin/sh\ncase \"$1 $2\" in\n'ci post' | 'ci ratchet' | 'ci record') printf '%%s\\n' \"$*\" >> %s/calls; exit ;;\nesac\nexec %s \"$@\"\n", dir, pawl))
+	write(t, filepath.Join(dir, "pawl"), fmt.Sprintf("#!/bin/sh\ncase \"$1 $2\" in\n'ci post' | 'ci ratchet' | 'ci propose' | 'ci record') printf '%%s\\n' \"$*\" >> %s/calls; exit ;;\nesac\nexec %s \"$@\"\n", dir, pawl))
 	for _, folder := range []string{s.repo, s.artifacts, filepath.Join(dir, "home")} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)

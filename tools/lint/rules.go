@@ -38,8 +38,8 @@ var floors = []floor{
 	},
 	{
 		rooms: "draft",
-		uses:  "csource dtype formula spec", // formula: sizes that sources compute become formulas
-		why:   "a draft is made of sources alone",
+		uses:  "csource dtype foreign formula space spec", // formula: sizes that sources compute become formulas; foreign, space: what others wrote of a kernel's params
+		why:   "a draft is made of files that are there, and of no run",
 	},
 	{
 		rooms: "oracle",
