@@ -33,7 +33,7 @@ func (o *historyNoteOptions) AddFlags(f *pflag.FlagSet) {
 func newHistoryNote(e *env) *cobra.Command {
 	opts := &historyNoteOptions{}
 	return withFlags(&cobra.Command{
-		Use: "note [RUN] [TEXT…]", Short: "write a note about a run, or mark it as invalid",
+		Use: "note [RUN] [TEXT…]", ValidArgsFunction: cobra.NoFileCompletions, Short: "write a note about a run, or mark it as invalid",
 		Long: `note writes down what people know about a run: a remark, that it was seen and accepted
 (--ack), or that its numbers are wrong (--invalid). The note shows wherever the run
 does. Without arguments it lists the notes.`,

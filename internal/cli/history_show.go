@@ -23,7 +23,7 @@ func (o *historyShowOptions) AddFlags(f *pflag.FlagSet) {
 func newHistoryShow(e *env) *cobra.Command {
 	opts := &historyShowOptions{}
 	return withFlags(&cobra.Command{
-		Use: "show [RUN]", Short: "show the report of a run: the last one, or the one of this ID", Args: cobra.MaximumNArgs(1),
+		Use: "show [RUN]", ValidArgsFunction: cobra.NoFileCompletions, Short: "show the report of a run: the last one, or the one of this ID", Args: cobra.MaximumNArgs(1),
 		Long: `show prints the report of a run, as the run itself did, and what people have noted about
 it. A run is named by its ID, by the beginning or end of it, or by latest, which is the default.`,
 		Example: "  pawl history show\n  pawl history show 7f3a9c2b1d04 -o report.html",

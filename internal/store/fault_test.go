@@ -55,9 +55,12 @@ func TestKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		lines := bufio.NewScanner(out)
-		for n := 0; n < 5+7*round && lines.Scan(); n++ {
-			stored = max(stored, n+1)
+		lines := bufio.NewReader(out)
+		for n := range 5 + 7*round {
+			if _, err := lines.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			stored = n + 1
 		}
 		time.Sleep(time.Duration(round) * 700 * time.Microsecond)
 		_ = cmd.Process.Kill()
