@@ -25,7 +25,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build dist dist-check demo test long setup lint fmt unit script system pool forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
+.PHONY: all build dist dist-check demo test long setup lint fmt unit script system browser pool forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
 # Prerequisites are made in their order.
 .NOTPARALLEL:
 
@@ -61,7 +61,7 @@ demo: ## build pawl and let it judge six changes to the example kernels
 
 # unit keeps the processors busy, script and system often wait: beside each other they take little longer than one.
 test: setup lint ## what every change must pass: short tests; unit runs beside script and system
-	@MAKE='$(MAKE)' exec tools/lanes unit 'script system'
+	@MAKE='$(MAKE)' exec tools/lanes unit 'script browser system'
 
 long: ## the same with all draws and all cases: before a release, and when the science of a room changes
 	@$(MAKE) --no-print-directory test SHORT=
@@ -127,6 +127,9 @@ pool: build ## pools of workers over a real Slurm and sshd: a part of system
 selftest: SHORT =
 selftest: build ## all of the corpus of cheats and honest kernels, of which the tests leave some out
 	$(call step,selftest,PAWL_SELFTEST=all PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 30m -v -run '^TestSelftest$$' ./test/system)
+
+browser: build ## the dashboard in a real browser, wide and narrow, with axe-core; installs Chromium first
+	$(call step,browser,axe="$$(tools/browser)" && PAWL_AXE="$$axe" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -C test/browser -vet=off -trimpath -count=1 -timeout 10m $(if $(PICTURES),-pictures '$(CURDIR)/docs/pictures') .)
 
 forge: build ## the workflows of pawl ci init under actionlint, zizmor, act, gitlab-ci-local and a real Gitea; installs them first
 	@tools/setup cc git unzip zip jq python3 npm rsync shellcheck

@@ -13,6 +13,11 @@ import (
 // is stretched. Looks are classes: a page has no inline style.
 type drawing struct{ strings.Builder }
 
+// openLinks begins a picture in which points can be chosen: to those who cannot see it a group of links.
+func (d *drawing) openLinks(class, label string) {
+	d.WriteString(`<svg class="` + class + `" role="group" aria-label="` + html.EscapeString(label) + `">`)
+}
+
 func (d *drawing) open(class, label string) {
 	d.WriteString(`<svg class="` + class + `"`)
 	if label == "" {

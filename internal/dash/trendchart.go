@@ -66,12 +66,12 @@ const columns = 500
 func trendChart(links site, line []place, s span, whole bool) template.HTML {
 	f := frameOf{span: s}
 	f.scales(line[s.From:s.To])
-	class := "trend"
-	if !whole {
-		class = "trend small"
-	}
 	var d drawing
-	d.open(class, f.says(line))
+	if whole {
+		d.openLinks("trend", f.says(line))
+	} else {
+		d.open("trend small", f.says(line))
+	}
 	f.grid(&d, line, whole)
 	f.curves(&d, line)
 	f.dots(&d, links, line, whole)
