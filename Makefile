@@ -66,7 +66,7 @@ test: setup lint ## what every change must pass: short tests; unit runs beside s
 long: ## the same with all draws and all cases: before a release, and when the science of a room changes
 	@$(MAKE) --no-print-directory test SHORT=
 
-setup: ## install what the tests need and this machine lacks; Slurm and sshd where that starts no daemon
+setup: ## install what the tests need and this machine lacks; Slurm, sshd and PostgreSQL where that starts no daemon
 	@tools/setup cc c++ git ninja ccache python3 pip3
 	@tools/cuda >/dev/null
 	@tools/engines

@@ -33,6 +33,8 @@ type Entry struct {
 
 	Host bool // it is of kernels on the CPU; an entry of pawl's without it is of those on a GPU
 
+	Launching bool // it is about the time in which no SM works, of which no other entry has anything in reach
+
 	Stops   bool // nothing else is to be said: the measurement is not valid
 	Settled bool // there is nothing left to gain here: other findings become notes
 }

@@ -25,8 +25,8 @@ func With(own []Entry) (*Catalogue, error) {
 }
 
 // What is in reach takes 90% of a unit's peak for what a good kernel uses: a copy moves 87% of what the DRAM of
-// an H200 could in theory, a chain of multiply-adds 98% of the FMA pipe. Bounds take all of the peak of what limits next,
-// when that which a finding names costs nothing.
+// an H200 could in theory, a chain of multiply-adds 98% of the FMA pipe; only L2 is taken whole, since streams keep 96% of it
+// busy. Bounds take all of the peak of what limits next, when that which a finding names costs nothing.
 const (
 	specialised = "the kernel is warp-specialised: producers wait, and few warps are meant to be resident"
 	persistent  = "the kernel is persistent: as many blocks as fit, each with many tiles"
@@ -67,7 +67,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "at-roof", Row: 2, Title: "the schedulers issue as fast as they can", Settled: true, Confidence: 0.85,
-		When:     []string{"issue_pct * (1 - idle_pct / 100) >= 80", "sm_pct >= 80", "max(fma_pct, alu_pct, tensor_pct) >= 65", "uneven_pct < 5", "stall_barrier < 20", littleWaste, noSpills, noConflicts, converged, "unmasked_threads >= 24", "xu_pct < 60", "stall_no_instruction < 12", noProduct, "f64_share < 1 or fp64_pct < 1"},
+		When:     []string{"issue_pct >= 80", "sm_pct >= 60", "sm_pct >= 0.8 * (100 - idle_pct)", "max(fma_pct, alu_pct, tensor_pct) >= 65", "uneven_pct < 5", longEnough, "stall_barrier < 20", littleWaste, noSpills, noConflicts, converged, "unmasked_threads >= 24", "xu_pct < 60", "stall_no_instruction < 12", noProduct, "f64_share < 1 or fp64_pct < 1"},
 		Unless:   []Exception{{"matmul > 0", "a matrix product has the tensor cores: see tensor-unused"}},
 		Amount:   "instructions",
 		Evidence: "schedulers issue in {issue_pct} of cycles, of full warps; SM throughput {sm_pct}: FMA pipe {fma_pct}, integer and logic pipe {alu_pct}; DRAM {dram_pct}",
@@ -75,7 +75,16 @@ var onGPU = []Entry{
 		Next: "is every instruction of the innermost loop needed? Otherwise spend the time on another kernel",
 	},
 	{
-		ID: "launch-bound", Row: 34, Title: "launches take as long as the work", Confidence: 0.85,
+		ID: "at-roof", Row: 2, Title: "a pipe of the SM takes all that it can", Settled: true, Confidence: 0.85,
+		When:     []string{"sm_pct >= 90", "stall_math_pipe_throttle >= 30", "max(xu_pct, lsu_pct) < 60", "stall_barrier < 20", littleWaste, noSpills, noConflicts, converged, noProduct, "f64_share < 1 or fp64_pct < 1 or f64_expected > 0"},
+		Unless:   []Exception{{"matmul > 0", "a matrix product has the tensor cores: see tensor-unused"}},
+		Amount:   "instructions",
+		Evidence: "SM throughput {sm_pct}; warps wait {stall_math_pipe_throttle} of the time for a pipe that is busy, as that of half-precision arithmetic, which is half of the FMA pipe ({fma_pct})",
+		First:    "stop here", Deeper: []string{"change the algorithm: fewer operations, fusion with its neighbours", "tensor cores, where it is a matrix product"},
+		Next: "spend the time on another kernel",
+	},
+	{
+		ID: "launch-bound", Row: 34, Title: "launches take as long as the work", Confidence: 0.85, Launching: true,
 		When:     []string{"seconds < 1e-5", "launch_pct >= 33"},
 		Unless:   []Exception{{"launches == 1", "the work is one launch: nothing that pawl sees could share it"}},
 		Gain:     "max(launches, 1) * wall / seconds",
@@ -101,6 +110,7 @@ var onGPU = []Entry{
 		When:     []string{"1 <= waves < 8", "tail >= 12", "uneven_pct >= 5", longEnough},
 		Unless:   []Exception{{"specialised > 0", specialised}},
 		Gain:     "1 / (1 - min(idle_pct, tail) / 100) * min(1.15, max(1, theoretical_pct / max(occupancy_pct, 1)))",
+		Reach:    "1 / (1 - min(uneven_pct, tail) / 100) * min(1.15, max(1, theoretical_pct * (1 - stall_not_selected / 100) / max(occupancy_pct, 1)))",
 		Evidence: "{grid} blocks make {waves} waves: {tail} of the room in the waves stays empty, the SMs idle {idle_pct} of the time",
 		Less:     &Weaker{When: []string{"1 <= waves < 5", "tail >= 20", longEnough}, Gain: "1 / (1 - tail / 100)", Confidence: 0.5, Evidence: "{grid} blocks make {waves} waves: {tail} of the room in the waves stays empty"},
 		First:    "choose the tile so that the blocks fill whole waves", Deeper: []string{"a persistent kernel: as many blocks as fit, taking tiles from a counter", "stream-K"},
@@ -149,7 +159,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "uncoalesced-loads", Row: 10, Title: "global loads are not coalesced", Confidence: 0.9,
-		When:     []string{"load_use_pct < 75", "l2_pct >= 50 or l1_pct >= 40 or memory_stalls >= 30", "load_sectors >= 0.1 * l2_sectors or l1_pct >= 40", "sectors_per_load > 3", "sm_pct < 80", noSpills},
+		When:     []string{"load_use_pct < 75", "l2_pct >= 50 or l1_pct - shared_pct >= 40 or memory_stalls >= 30", "load_sectors >= 0.1 * l2_sectors or l1_pct - shared_pct >= 40", "sectors_per_load > 3", "sm_pct < 80", noSpills},
 		Unless:   []Exception{{"uses_tma > 0 and load_requests < 1000", bulk}},
 		Gain:     "min(100 / load_use_pct, 100 / max(sm_pct, dram_pct * load_use_pct / 100, 1))",
 		Reach:    "min(100 / load_use_pct, 90 / max(sm_pct, dram_pct * load_use_pct / 100, 1))",
@@ -159,7 +169,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "uncoalesced-stores", Row: 10, Title: "global stores are not coalesced", Confidence: 0.9,
-		When:     []string{"store_use_pct < 75", "l2_pct >= 50 or l1_pct >= 40 or memory_stalls >= 30 or stall_drain >= 20", "store_sectors >= 0.1 * l2_sectors", "sectors_per_store > 3", "sm_pct < 80", noSpills},
+		When:     []string{"store_use_pct < 75", "l2_pct >= 50 or l1_pct - shared_pct >= 40 or memory_stalls >= 30 or stall_drain >= 20", "store_sectors >= 0.1 * l2_sectors", "sectors_per_store > 3", "sm_pct < 80", noSpills},
 		Gain:     "100 / max(sm_pct, dram_pct * store_use_pct / 100, 1)",
 		Reach:    "min(110 / store_use_pct, 90 / max(sm_pct, dram_pct * store_use_pct / 100, 1))",
 		Evidence: "a warp's store touches {sectors_per_store} sectors and fills {store_use_pct} of them; L2 {l2_pct}, DRAM {dram_pct}",
@@ -170,7 +180,7 @@ var onGPU = []Entry{
 		ID: "bank-conflicts", Row: 12, Title: "accesses to shared memory conflict in its banks", Confidence: 0.9,
 		When:     []string{"conflict_pct >= 10", "shared_pct >= 25 or shared_stalls >= 20"},
 		Gain:     "min(1 / (1.001 - conflict_pct / 100), 100 / max(sm_pct * (1 - conflict_pct / 100), math_pct, dram_pct, l2_pct, 1))",
-		Reach:    "min(1 / (1.001 - conflict_pct / 100), 90 / max(sm_pct * (1 - conflict_pct / 100), math_pct, dram_pct, l2_pct, 1))",
+		Reach:    "min(1 / (1.001 - conflict_pct / 100 * min(1, shared_pct / max(100 - idle_pct, 1))), 90 / max(sm_pct * (1 - conflict_pct / 100), math_pct, dram_pct, l2_pct, 1))",
 		Evidence: "{conflict_pct} of the passes through shared memory are conflicts; its pipe is {shared_pct} busy, warps wait {shared_stalls} of the time for it",
 		First:    "pad the row of the tile by one element ([32][33])", Deeper: []string{"XOR the column with the row (swizzle)", "ldmatrix for fragments of tensor cores"},
 		Next: "pad the tile, and check",
@@ -237,7 +247,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "l2-bound", Row: 8, Title: "L2 is the limit", Confidence: 0.85,
-		When:     []string{"l2_pct >= 75", "dram_used_pct < 60", noWaste, noSpills, "atomic_share < 20"},
+		When:     []string{"l2_pct >= 80", "dram_used_pct < 60", noWaste, noSpills, "atomic_share < 20"},
 		Gain:     "100 / max(math_pct, dram_pct, 1)",
 		Reach:    "90 / max(sm_pct, dram_pct, 1)",
 		Amount:   "l2_sectors",
@@ -306,10 +316,10 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "register-occupancy", Row: 23, Title: "registers limit the warps that hide latency", Confidence: 0.8,
-		When:     []string{fewWarps, "limited_by_registers > 0", "limited_by_shared == 0", "issue_pct < 60", "busiest_pct < 75", "l2_pct < 75", "memory_stalls >= 30 or stall_wait >= 30 or shared_stalls >= 40", "waves >= 0.75", aligned, noConflicts},
+		When:     []string{fewWarps, "limited_by_registers > 0", "limited_by_shared == 0", "issue_pct < 60", "busiest_pct < 75", "l2_pct < 80", "memory_stalls >= 30 or stall_wait >= 30 or shared_stalls >= 40", "waves >= 0.75", aligned, noConflicts},
 		Unless:   []Exception{{"specialised > 0", specialised}},
 		Gain:     "min(100 / max(theoretical_pct, 1), 100 / max(busiest_pct, 1))",
-		Reach:    "min(100 / max(theoretical_pct, 1), 90 / max(busiest_pct, 1))",
+		Reach:    "min(100 / max(theoretical_pct, 1), 90 / max(busiest_pct, 0.9 * l2_pct, 1))",
 		Evidence: "{registers} registers per thread allow {theoretical_pct} occupancy; schedulers issue in {issue_pct} of cycles, warps wait {memory_stalls} of the time for memory",
 		Less:     &Weaker{When: []string{"theoretical_pct < 50", "limited_by_registers > 0", "limited_by_shared == 0", "roof_pct < 60"}, Gain: "min(100 / theoretical_pct, 90 / max(roof_pct, 1))", Confidence: 0.4, Evidence: "{registers} registers per thread allow {theoretical_pct} occupancy, and the kernel is at {roof_pct} of its roof"},
 		First:    "__launch_bounds__(threads, blocks) with one more block, if nothing spills then", Deeper: []string{"a smaller tile per thread", "fewer live values: load later, recompute"},
@@ -320,7 +330,7 @@ var onGPU = []Entry{
 		When:     []string{fewWarps, "limited_by_shared > 0", "issue_pct < 60", "busiest_pct < 75", "memory_stalls >= 30 or stall_wait >= 30 or shared_stalls >= 40 or stall_barrier >= 30", "waves >= 0.75"},
 		Unless:   []Exception{{"specialised > 0", specialised}, {"uses_cp_async > 0 and tensor_pct >= 40", "one block per SM with a ring of stages is meant"}},
 		Gain:     "min(100 / max(theoretical_pct, 1), 100 / max(busiest_pct, 1))",
-		Reach:    "min(100 / max(theoretical_pct, 1), 90 / max(busiest_pct, 1))",
+		Reach:    "min(100 / max(theoretical_pct, 1), 90 / max(busiest_pct, 0.9 * l2_pct, 1))",
 		Evidence: "{shared_static} static and {shared_dynamic} dynamic shared memory per block allow {theoretical_pct} occupancy; schedulers issue in {issue_pct} of cycles",
 		Less:     &Weaker{When: []string{"theoretical_pct < 50", "limited_by_shared > 0", "roof_pct < 60"}, Gain: "min(100 / theoretical_pct, 90 / max(roof_pct, 1))", Confidence: 0.4, Evidence: "shared memory allows {theoretical_pct} occupancy, and the kernel is at {roof_pct} of its roof"},
 		First:    "less shared memory per block: fewer stages or a smaller tile", Deeper: []string{"let buffers that are not used at the same time share their place", "the carve-out attribute, where blocks almost fit"},
@@ -331,16 +341,16 @@ var onGPU = []Entry{
 		When:     []string{fewWarps, "limited_by_registers == 0", "limited_by_shared == 0", "issue_pct < 60", "busiest_pct < 75", "memory_stalls >= 30 or stall_wait >= 30", "waves >= 0.75"},
 		Unless:   []Exception{{"specialised > 0", specialised}},
 		Gain:     "min(100 / max(theoretical_pct, 1), 100 / max(busiest_pct, 1))",
-		Reach:    "min(100 / max(theoretical_pct, 1), 90 / max(busiest_pct, 1))",
+		Reach:    "min(100 / max(theoretical_pct, 1), 90 / max(busiest_pct, 0.9 * l2_pct, 1))",
 		Evidence: "blocks of {block} threads allow {theoretical_pct} occupancy",
 		First:    "larger blocks: an SM takes 16 to 32 of them, whatever their size", Deeper: []string{"a block size that divides the SM's warps", "fewer named barriers"},
 		Next: "double the block, and check",
 	},
 	{
 		ID: "latency-bound", Row: 11, Title: "warps wait for global memory, and neither DRAM nor the SM is busy", Confidence: 0.65,
-		When:     []string{"busiest_pct < 70", "dram_used_pct < 70", "l2_pct < 75", "issue_pct < 40 or max(issue_pct, l2_pct, dram_used_pct) < 50", "memory_stalls >= 40", "waves >= 0.75", aligned, noSpills, "atomic_share < 3 or atomic_hot_pct < 10", longEnough},
+		When:     []string{"busiest_pct < 70", "dram_used_pct < 70", "l2_pct < 80", "issue_pct < 40 or max(issue_pct, l2_pct, dram_used_pct) < 50", "memory_stalls >= 40", "waves >= 0.75", aligned, noSpills, "atomic_share < 3 or atomic_hot_pct < 10", longEnough},
 		Gain:     "100 / max(busiest_pct, 1)",
-		Reach:    "90 / max(busiest_pct / (1 - min(0.9, idle_pct / 100)), 1)",
+		Reach:    "90 / max(busiest_pct / (1 - min(0.9, idle_pct / 100)), 0.9 * l2_pct, 1)",
 		Evidence: "warps wait {memory_stalls} of the time for memory, while DRAM is at {dram_pct} and the SM at {sm_pct}; occupancy {occupancy_pct}",
 		Less:     &Weaker{When: []string{"roof_pct < 50", "intensity < 10", "code_wide_loads == 0", "code_narrow_loads > 0", longEnough}, Gain: "90 / max(roof_pct, 1)", Confidence: 0.35, Evidence: "the kernel is at {roof_pct} of its roof, and all {code_narrow_loads} global loads are of 32 bits or less"},
 		First:    "more bytes in flight: 16-byte loads (float4), or several independent loads per thread before their use", Deeper: []string{"cp.async or TMA into shared memory, several stages ahead", "more warps, if occupancy allows", "pointer chasing: shorter chains, or several at once"},
@@ -357,7 +367,7 @@ var onGPU = []Entry{
 	},
 	{
 		ID: "fma-bound", Row: 21, Title: "arithmetic is the limit", Confidence: 0.7,
-		When:     []string{"max(fma_pct, alu_pct) >= 75", "sm_pct >= 60", converged},
+		When:     []string{"max(fma_pct, alu_pct) >= 80", "sm_pct >= 80", converged},
 		Gain:     "100 / max(fma_pct, alu_pct)",
 		Reach:    "90 / max(fma_pct, alu_pct)",
 		Amount:   "instructions",

@@ -56,9 +56,9 @@ func TestEntries(t *testing.T) {
 		},
 		{
 			"latency-bound", with(values{"issue_pct": 44, "memory_stalls": 80}), 100.0 / 40,
-			[]values{{"busiest_pct": 72}, {"dram_used_pct": 72}, {"l2_pct": 76}, {"issue_pct": 55}, {"l2_pct": 60}, {"dram_used_pct": 60}, {"memory_stalls": 30}, {"waves": 0.5}, {"local_pct": 9}, {"seconds": 5e-6}},
+			[]values{{"busiest_pct": 72}, {"dram_used_pct": 72}, {"l2_pct": 82}, {"issue_pct": 55}, {"l2_pct": 60}, {"dram_used_pct": 60}, {"memory_stalls": 30}, {"waves": 0.5}, {"local_pct": 9}, {"seconds": 5e-6}},
 		},
-		{"latency-bound", with(values{"issue_pct": 30, "memory_stalls": 80, "l2_pct": 60, "dram_used_pct": 60}), 100.0 / 40, []values{{"issue_pct": 44}, {"dram_used_pct": 72}, {"l2_pct": 76}, {"atomic_share": 9, "atomic_hot_pct": 20}, {"coalescing_pct": 30, "load_requests": 1e6, "store_requests": 0, "sectors_per_load": 16, "sectors_per_store": 4}}},
+		{"latency-bound", with(values{"issue_pct": 30, "memory_stalls": 80, "l2_pct": 60, "dram_used_pct": 60}), 100.0 / 40, []values{{"issue_pct": 44}, {"dram_used_pct": 72}, {"l2_pct": 82}, {"atomic_share": 9, "atomic_hot_pct": 20}, {"coalescing_pct": 30, "load_requests": 1e6, "store_requests": 0, "sectors_per_load": 16, "sectors_per_store": 4}}},
 		{
 			"register-spills", with(values{"local_pct": 23, "memory_stalls": 90, "math_pct": 23, "fma_pct": 8, "fp64_pct": 0, "tensor_pct": 0}), 10,
 			[]values{{"local_pct": 2}},
@@ -68,14 +68,18 @@ func TestEntries(t *testing.T) {
 			[]values{{"active_threads": 30, "unmasked_threads": 30}, {"issue_pct": 20}, {"specialised": 1}},
 		},
 		{"l1-bound", with(values{"l1_pct": 81, "lsu_pct": 20, "fma_pct": 10}), 100.0 / 30, []values{{"l1_pct": 78}, {"conflict_pct": 30}, {"local_pct": 9}}},
-		{"fma-bound", with(values{"fma_pct": 80, "alu_pct": 10, "sm_pct": 80, "active_threads": 32}), 100.0 / 80, []values{{"fma_pct": 60}, {"sm_pct": 50}, {"active_threads": 9}}},
+		{"fma-bound", with(values{"fma_pct": 80, "alu_pct": 10, "sm_pct": 80, "active_threads": 32}), 100.0 / 80, []values{{"fma_pct": 78}, {"sm_pct": 78}, {"active_threads": 9}}},
 		{
-			"at-roof", with(values{"issue_pct": 86, "idle_pct": 3, "sm_pct": 84, "fma_pct": 76, "alu_pct": 3, "tensor_pct": 0, "uneven_pct": 1, "stall_barrier": 0, "stall_no_instruction": 1, "active_threads": 32, "unmasked_threads": 31, "f16_share": 0, "f64_share": 0, "memory_pct": 60}), 1,
-			[]values{{"issue_pct": 81}, {"sm_pct": 75}, {"fma_pct": 50}, {"uneven_pct": 9}, {"stall_barrier": 25}, {"stall_no_instruction": 20}, {"active_threads": 12}, {"unmasked_threads": 18}, {"xu_pct": 70}, {"conflict_pct": 30}, {"local_pct": 9}, {"coalescing_pct": 30, "load_requests": 1e6, "store_requests": 0}, {"matmul": 1}, {"f16_share": 2, "ffma_share": 97}, {"f64_share": 9, "fp64_pct": 4}},
+			"at-roof", with(values{"issue_pct": 81, "idle_pct": 5, "sm_pct": 77, "fma_pct": 76, "alu_pct": 3, "tensor_pct": 0, "uneven_pct": 1, "stall_barrier": 0, "stall_no_instruction": 1, "active_threads": 32, "unmasked_threads": 31, "f16_share": 0, "f64_share": 0, "memory_pct": 60}), 1,
+			[]values{{"issue_pct": 79}, {"sm_pct": 75}, {"idle_pct": 1}, {"sm_pct": 55, "idle_pct": 40}, {"seconds": 5e-6}, {"fma_pct": 50}, {"uneven_pct": 9}, {"stall_barrier": 25}, {"stall_no_instruction": 20}, {"active_threads": 12}, {"unmasked_threads": 18}, {"xu_pct": 70}, {"conflict_pct": 30}, {"local_pct": 9}, {"coalescing_pct": 30, "load_requests": 1e6, "store_requests": 0}, {"matmul": 1}, {"f16_share": 2, "ffma_share": 97}, {"f64_share": 9, "fp64_pct": 4}},
 		},
 		{
 			"at-roof", with(values{"sm_pct": 96, "fma_pct": 92, "alu_pct": 3, "tensor_pct": 0, "stall_barrier": 0, "active_threads": 32, "f64_share": 0, "memory_pct": 60}), 1,
 			[]values{{"sm_pct": 85}, {"fma_pct": 80}, {"stall_barrier": 35}, {"local_pct": 9}, {"active_threads": 12}, {"coalescing_pct": 30, "load_requests": 1e6, "store_requests": 0}, {"f64_share": 9, "fp64_pct": 4}},
+		},
+		{
+			"at-roof", with(values{"sm_pct": 96, "fma_pct": 50, "stall_math_pipe_throttle": 45, "stall_barrier": 0, "active_threads": 32, "f16_share": 99, "ffma_share": 0, "f64_share": 0, "lsu_pct": 1, "memory_pct": 60}), 1,
+			[]values{{"sm_pct": 85}, {"stall_math_pipe_throttle": 20}, {"xu_pct": 70}, {"lsu_pct": 70}, {"stall_barrier": 25}, {"local_pct": 9}, {"conflict_pct": 30}, {"active_threads": 12}, {"ffma_share": 97}, {"matmul": 1}, {"f64_share": 9, "fp64_pct": 4}},
 		},
 		{
 			"launch-bound",
@@ -96,12 +100,12 @@ func TestEntries(t *testing.T) {
 			[]values{{"imbalance": 1.1}, {"waves": 0.5}, {"tail": 30}},
 		},
 		{
-			"uncoalesced-loads", with(values{"load_use_pct": 25, "l2_pct": 60, "l1_pct": 10, "memory_stalls": 50, "load_sectors": 9, "l2_sectors": 9, "sectors_per_load": 16, "sm_pct": 10}), 4,
-			[]values{{"sectors_per_load": 1.5}, {"sm_pct": 85}, {"load_use_pct": 90}, {"l2_pct": 40, "memory_stalls": 20}, {"load_sectors": 0.5}, {"local_pct": 9}},
+			"uncoalesced-loads", with(values{"load_use_pct": 25, "l2_pct": 60, "l1_pct": 10, "shared_pct": 0, "memory_stalls": 50, "load_sectors": 9, "l2_sectors": 9, "sectors_per_load": 16, "sm_pct": 10}), 4,
+			[]values{{"sectors_per_load": 1.5}, {"sm_pct": 85}, {"load_use_pct": 90}, {"l2_pct": 40, "memory_stalls": 20}, {"l2_pct": 40, "memory_stalls": 20, "l1_pct": 70, "shared_pct": 50}, {"load_sectors": 0.5}, {"local_pct": 9}},
 		},
 		{
-			"uncoalesced-stores", with(values{"store_use_pct": 25, "l2_pct": 60, "l1_pct": 10, "memory_stalls": 50, "store_sectors": 9, "l2_sectors": 9, "sectors_per_store": 16, "sm_pct": 10}), 10,
-			[]values{{"sectors_per_store": 1}, {"sm_pct": 85}, {"store_use_pct": 90}, {"l2_pct": 40, "memory_stalls": 20, "stall_drain": 10}, {"store_sectors": 0.5}, {"local_pct": 9}},
+			"uncoalesced-stores", with(values{"store_use_pct": 25, "l2_pct": 60, "l1_pct": 10, "shared_pct": 0, "memory_stalls": 50, "store_sectors": 9, "l2_sectors": 9, "sectors_per_store": 16, "sm_pct": 10}), 10,
+			[]values{{"sectors_per_store": 1}, {"sm_pct": 85}, {"store_use_pct": 90}, {"l2_pct": 40, "memory_stalls": 20, "stall_drain": 10}, {"l2_pct": 40, "memory_stalls": 20, "stall_drain": 10, "l1_pct": 70, "shared_pct": 50}, {"store_sectors": 0.5}, {"local_pct": 9}},
 		},
 		{
 			"tensor-unused", with(values{"tensor_pct": 0, "ffma_share": 97, "intensity": 60, "shared_waves": 5, "instructions": 100, "f16_share": 0, "tensor_need_pct": 2}), 100.0 / 30,

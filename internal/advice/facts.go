@@ -336,6 +336,9 @@ func (f Facts) ends() {
 	start := 0.0
 	if v, ok := f.get("sm_active_max", "sm_elapsed"); ok && v[1] > 0 {
 		start = 100 * math.Min(1, math.Max(0, 1-v[0]/v[1]))
+		if v, ok := f.get("duration"); ok && v[0] > 0 {
+			start = math.Min(start, 100*longestStart/v[0])
+		}
 		f.set("start_pct", start, "%", FromProfile)
 	}
 	if v, ok := f.get("idle_pct"); ok {
@@ -366,6 +369,10 @@ func (f Facts) streamed() {
 }
 
 const sectorBytes = 32
+
+// longestStart is more than a launch takes to begin and to end, in seconds. Its cycles are counted in two passes, one of which
+// may have run longer than the other.
+const longestStart = 4e-6
 
 // waves computes them exactly, since ncu rounds them, and how much of the last one is empty.
 func (f Facts) waves() {

@@ -184,6 +184,8 @@ func TestEnds(t *testing.T) {
 		want  map[string]float64
 	}{
 		{map[string]float64{"sm_active_max": 30, "sm_elapsed": 40, "idle_pct": 35}, map[string]float64{"start_pct": 25, "uneven_pct": 10}},
+		// Another pass ran longer: launching takes 4 µs at most.
+		{map[string]float64{"sm_active_max": 30, "sm_elapsed": 40, "idle_pct": 35, "duration": 4e-5}, map[string]float64{"start_pct": 10, "uneven_pct": 25}},
 		{map[string]float64{"idle_pct": 35}, map[string]float64{"uneven_pct": 35}},
 		{map[string]float64{"seconds": 3e-6, "wall": 4e-6, "sm_active_max": 20, "sm_elapsed": 40}, map[string]float64{"launch_pct": 62.5}},
 		{map[string]float64{"dram_pct": 60}, map[string]float64{"dram_used_pct": 60}},

@@ -176,11 +176,30 @@ func (e compiled) judge(f Facts, a *Advice) (Finding, bool) {
 			found.Bound = math.Max(found.Bound, v)
 		}
 	}
+	if !e.Launching && e.Row != 0 {
+		found.Headroom *= f.working()
+	}
 	if e.Settled || e.Stops {
 		found.Bound, found.Headroom = math.Max(found.Bound, 1), 0
 	}
 	found.Score = found.Headroom * found.Confidence
 	return found, e.Settled || e.Stops || found.Headroom >= worth || e.reach != nil && 1-1/found.Bound >= far
+}
+
+// working returns the share of the time in which an SM works: what is done about the work gains none of the rest. Of work that
+// is divided into several launches the rest lasts until the next one begins. Bounds stay as they are: where stores are what takes
+// long, a part of the rest is their way to memory after the last block.
+func (f Facts) working() float64 {
+	idle, known := f["start_pct"]
+	if f["launches"].Value > 1 {
+		if between, timed := f["launch_pct"]; timed {
+			idle, known = between, true
+		}
+	}
+	if !known {
+		return 1
+	}
+	return 1 - math.Min(99, idle.Value)/100
 }
 
 // Fill writes facts into a sentence. One that is not known is "?".

@@ -87,11 +87,11 @@ func TestOracleUnderOtherVariables(t *testing.T) {
 	p.spec("", byKernel()...)
 	p.commit("base")
 	p.spec("configs: {c: {LEN: 64}}\n", other(other(byKernel(), "[N]", "[LEN]"), "value: N", "value: LEN")...)
-	p.script("k", puppet.Script{Micros: 400, Odd: 1000})
+	p.script("k", puppet.Script{Micros: 400, Away: 1000})
 	p.commit("another name")
 	row := rowOf(t, p.only("k").check(), "k/c")
 	mustBe(t, row, result.Improvement)
-	if v := row.Verification; v.Oracle != "kernel ref" || len(v.Findings) != 1 || v.Findings[0].Exploit != verify.SpeedCliff || !strings.Contains(v.Findings[0].Message, "(LEN=65)") {
+	if v := row.Verification; v.Oracle != "kernel ref" || len(v.Findings) != 1 || v.Findings[0].Exploit != verify.SpeedCliff || !strings.Contains(v.Findings[0].Message, "(LEN=96)") {
 		t.Errorf("%+v", v)
 	}
 	for _, w := range row.Warnings {

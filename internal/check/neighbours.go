@@ -87,6 +87,9 @@ func (c *check) beside(ctx context.Context, v *verified, room *examRoom, bench *
 			} else {
 				at.Untried = found.skipped
 			}
+			if found.isCliff() && err == nil {
+				c.alignedAt(ctx, v, room, bench, next, seconds, &found, &at)
+			}
 		}
 		v.verification.Neighbours = append(v.verification.Neighbours, at)
 		if found.findings != nil || found.broken != nil {
@@ -98,6 +101,28 @@ func (c *check) beside(ctx context.Context, v *verified, room *examRoom, bench *
 		return nil, nil, err
 	}
 	return nil, err, nil
+}
+
+// isCliff reports whether the size is right, and far slower.
+func (n nearby) isCliff() bool {
+	return len(n.findings) > 0 && n.findings[0].Exploit == verify.SpeedCliff
+}
+
+// alignedAt tries a size as aligned as the row's, after a neighbour was far slower. Where that is right
+// and not far slower, the neighbour is slow for its alignment, and nothing is suspected.
+func (c *check) alignedAt(ctx context.Context, v *verified, room *examRoom, here *verify.Bench, next *spec.Instance, seconds float64, found *nearby, at *result.Neighbour) {
+	aligned := verify.Aligned(v.candidate.Instance, next)
+	if aligned == nil {
+		return
+	}
+	other, err := c.besideAt(ctx, v, room, here, aligned, seconds)
+	switch {
+	case err != nil || other.skipped != "" || other.broken != nil: // says nothing about the speed
+	case len(other.findings) > 0:
+		found.findings = other.findings
+	default:
+		at.Slower, at.Aligned, found.findings = found.factor, size(v.candidate.Instance, aligned), nil
+	}
 }
 
 // size names what is larger at a neighbour.
@@ -112,6 +137,7 @@ type nearby struct {
 	findings []result.Finding
 	broken   *result.Case // the change is wrong or ends, and the base version is right
 	skipped  string       // why nothing is known
+	factor   float64      // how many times as long the same work takes
 }
 
 // besideAt examines one size next to that of here, where a launch takes the given seconds.
@@ -148,7 +174,7 @@ func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here 
 		}
 		return nearby{findings: verify.Special(here.Candidate.Instance, next, one.Reason)}, nil
 	}
-	found.findings, err = here.Cliff(ctx, bench, seconds, room.device.Alone)
+	found.findings, found.factor, err = here.Cliff(ctx, bench, seconds, room.device.Alone)
 	return found, err
 }
 
@@ -176,16 +202,18 @@ func (c *check) baseIsRight(ctx context.Context, v *verified, instances [3]*spec
 }
 
 // nextTo returns another implementation's instance at a size next to the candidate's. It uses the
-// candidate's config or, where the implementation does not know its names, the neighbour of its own
-// config that is the same problem.
+// candidate's config or, where the implementation does not know its names, the size next to its own
+// config's that is the same problem.
 func nextTo(job *lab.Job, next *spec.Instance) (*spec.Instance, error) {
 	in, err := job.Variant.At(next.Config)
 	if err == nil {
 		return in, nil
 	}
-	for _, in := range verify.Neighbours(job.Instance) {
-		if verify.Answers(in, next) == nil {
-			return in, nil
+	for _, near := range verify.Neighbours(job.Instance) {
+		for _, in := range []*spec.Instance{near, verify.Aligned(job.Instance, near)} {
+			if in != nil && verify.Answers(in, next) == nil {
+				return in, nil
+			}
 		}
 	}
 	return nil, err

@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,26 +106,38 @@ func TestRightAnswersAsBefore(t *testing.T) {
 	}
 }
 
-// A neighbouring size that is slow whenever it is timed is a cliff; one that was slow
-// once, while the machine was busy, is none.
+// A neighbouring size that is slow whenever it is timed is a cliff, unless a size that is aligned as
+// the config's is as fast; one that was slow once, while the machine was busy, is none.
 func TestCliffs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: run by make long; TestOracleUnderOtherVariables times a neighbour, internal/verify judges cliffs")
-	}
-	for slow, found := range map[int]bool{0: false, 5: false, 15: false, 1000: true} {
-		t.Run(fmt.Sprint(slow), func(t *testing.T) {
-			if testing.Short() && slow != 15 && !found {
+	for name, tc := range map[string]struct {
+		puppet.Script
+		found bool
+		slow  bool // slow for its alignment: said, and not suspected
+		short bool
+	}{
+		"none":           {},
+		"at first":       {Script: puppet.Script{Odd: 5}},
+		"for a while":    {Script: puppet.Script{Odd: 15}},
+		"where it's odd": {Script: puppet.Script{Odd: 1000}, slow: true, short: true},
+		"elsewhere":      {Script: puppet.Script{Away: 1000}, found: true, short: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && !tc.short {
 				t.Skip("long: run by make long")
 			}
 			p := newProject(t)
-			p.script("k", puppet.Script{Micros: 400, Odd: slow})
+			tc.Micros = 400
+			p.script("k", tc.Script)
 			p.commit("faster")
 			v := rowOf(t, p.check(), "k/c").Verification
-			if got := len(v.Findings) > 0; got != found || (v.Integrity == result.Clean) == found {
+			if got := len(v.Findings) > 0; got != tc.found || (v.Integrity == result.Clean) == tc.found {
 				t.Fatalf("%s: %+v", v.Integrity, v.Findings)
 			}
-			if found && (v.Findings[0].Exploit != verify.SpeedCliff || !strings.Contains(v.Findings[0].Message, "400 µs at this size, 4.00 ms at the next (N=65): 9.8 times")) {
+			if tc.found && (v.Findings[0].Exploit != verify.SpeedCliff || !strings.Contains(v.Findings[0].Message, "400 µs at this size, 4.00 ms at the next (N=96): 6.7 times")) {
 				t.Errorf("%+v", v.Findings)
+			}
+			if len(v.Neighbours) != 1 || v.Neighbours[0].Size != "N=65" || tc.slow != (v.Neighbours[0].Slower > 9 && v.Neighbours[0].Aligned == "N=96") || !tc.slow && v.Neighbours[0].Aligned != "" {
+				t.Errorf("%+v", v.Neighbours)
 			}
 		})
 	}

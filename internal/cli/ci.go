@@ -11,7 +11,7 @@ func newCI(e *env) *cobra.Command {
 		},
 	}
 	cmd.AddCommand(
-		newCIInit(e), newCIScope(e), newCIGuard(e), newCISweep(e), newCIDoctor(e), newCIVerify(e), newCIPost(e), newCIRatchet(e), newCIPropose(e), newCIWake(e),
+		newCIInit(e), newCIScope(e), newCIGuard(e), newCISweep(e), newCIDoctor(e), newCIVerify(e), newCIPost(e), newCIRatchet(e), newCIRecord(e), newCIPropose(e), newCIWake(e),
 	)
 	return cmd
 }

@@ -25,16 +25,22 @@ func (o *historyOptions) AddFlags(f *pflag.FlagSet) { o.project.AddFlags(f) }
 
 // open opens the history of the project.
 func (o *historyOptions) open(ctx context.Context, e *env, mode store.Mode) (*history.History, error) {
-	file, err := specFile(o.project.file)
+	folder, err := o.folder()
 	if err != nil {
 		return nil, err
 	}
-	return history.Open(ctx, filepath.Dir(file), e.database, mode)
+	return history.Open(ctx, folder, e.database, mode)
+}
+
+// folder returns the folder of the project.
+func (o *historyOptions) folder() (string, error) {
+	file, err := specFile(o.project.file)
+	return filepath.Dir(file), err
 }
 
 func newHistory(e *env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "history", Short: "past runs: list, trend", GroupID: groupMemory,
+		Use: "history", Short: "past runs: list, show, trend, import, export, prune, note", GroupID: groupMemory,
 		Long: `The history has every bench, check, fuzz, profile and tune run of a project, with its
 whole report. It is .pawl/history.db, or the PostgreSQL database that PAWL_DB names
 (postgres://USER:PASSWORD@HOST/DATABASE), which several machines can share.`,
@@ -52,7 +58,7 @@ whole report. It is .pawl/history.db, or the PostgreSQL database that PAWL_DB na
 			return usage("expected one of: %s (see pawl history --help)", strings.Join(names, ", "))
 		},
 	}
-	cmd.AddCommand(newHistoryList(e), newHistoryTrend(e))
+	cmd.AddCommand(newHistoryList(e), newHistoryShow(e), newHistoryTrend(e), newHistoryImport(e), newHistoryExport(e), newHistoryPrune(e), newHistoryNote(e))
 	return cmd
 }
 
@@ -158,7 +164,7 @@ func runHistoryList(ctx context.Context, e *env, opts *historyListOptions, selec
 		return printJSON(e, runs)
 	}
 	if len(runs) == 0 {
-		e.print("no runs\n")
+		e.print("no such runs\n")
 		return nil
 	}
 	table := e.table(left("run"), left("kind"), left("commit"), ranked(2, left("of")), ranked(3, left("device")), right("rows"), left("outcome"))

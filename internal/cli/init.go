@@ -22,10 +22,12 @@ import (
 type initOptions struct {
 	schema bool
 	force  bool
+	space  string
 }
 
 func (o *initOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.schema, "schema", false, "print the JSON Schema of pawl.yaml, for editors, and do nothing else")
+	f.StringVar(&o.space, "space", "", "take params and constraints from this description of a tuning space (T1 format)")
 	f.BoolVar(&o.force, "force", false, "replace a pawl.yaml that is already there")
 }
 
@@ -68,6 +70,15 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	}
 	if len(entries) == 0 {
 		return fmt.Errorf("no kernels in %s: expected __global__ functions, or C functions with a pointer to numbers among their parameters (or a pointer to char that they write to, with a size)", unit.Few(files, 5))
+	}
+	if opts.space != "" {
+		notes, err := draft.Describe(entries, opts.space)
+		for _, note := range notes {
+			e.warn("%s: %s", opts.space, note)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	text := draft.Write(entries)
 	if err := disk.Write(specName, text); err != nil {

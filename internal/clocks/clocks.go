@@ -6,6 +6,7 @@ package clocks
 
 import (
 	"math"
+	"slices"
 
 	"pawl/internal/result"
 	"pawl/internal/stat"
@@ -42,17 +43,22 @@ func farther(mine, others float64) bool { return mine > farSlower*others }
 // median seconds that are hidden, whichever version it is compared with, 0 if none are, and whether
 // further rounds could decide. A version without such readings is not used.
 func Hides(c *result.ClockCheck, others ...*result.ClockCheck) (seconds float64, open bool) {
-	return least(c, others, func(o *result.ClockCheck) []float64 { return o.Beyond }, allowance(hidingPart, c.ClaimedS, c.CachesS))
+	readings := func(o *result.ClockCheck) []float64 { return o.Beyond }
+	return least(c, others, readings, readings, allowance(hidingPart, c.ClaimedS, c.CachesS))
 }
 
-// HasHelp does the same for CPU time beyond that of the threads that are timed.
+// HasHelp does the same for CPU time beyond that of the threads that are timed. That of the others
+// counts with the time in which they waited for a CPU: on a busy machine a version that takes longer
+// waits in its launches, and seems to work far less than it claims.
 func HasHelp(c *result.ClockCheck, others ...*result.ClockCheck) (seconds float64, open bool) {
-	return least(c, others, func(o *result.ClockCheck) []float64 { return o.Helped }, allowance(helpedPart, c.ClaimedS, c.CachesS))
+	return least(c, others, func(o *result.ClockCheck) []float64 { return o.Helped },
+		func(o *result.ClockCheck) []float64 { return sums(o.Helped, o.Waited) }, allowance(helpedPart, c.ClaimedS, c.CachesS))
 }
 
 // HasCompany does the same for threads that work while nothing is launched.
 func HasCompany(c *result.ClockCheck, others ...*result.ClockCheck) (threads float64, open bool) {
-	return least(c, others, func(o *result.ClockCheck) []float64 { return o.Beside }, besideLeast)
+	readings := func(o *result.ClockCheck) []float64 { return o.Beside }
+	return least(c, others, readings, readings, besideLeast)
 }
 
 // allowance returns how many seconds a launch with this claim may take longer in any round.
@@ -60,7 +66,7 @@ func allowance(part, claimed, caches float64) float64 { return max(hidingLeast, 
 
 // least compares readings with those of each of the others and returns the smallest difference: one
 // version with the same readings clears a candidate, and so does one that is far faster.
-func least(c *result.ClockCheck, others []*result.ClockCheck, readings func(*result.ClockCheck) []float64, allowed float64) (more float64, open bool) {
+func least(c *result.ClockCheck, others []*result.ClockCheck, own, readings func(*result.ClockCheck) []float64, allowed float64) (more float64, open bool) {
 	more, open = math.Inf(1), false
 	for _, o := range others {
 		if len(readings(o)) == 0 {
@@ -69,7 +75,7 @@ func least(c *result.ClockCheck, others []*result.ClockCheck, readings func(*res
 		if farther(c.ClaimedS, o.ClaimedS) {
 			return 0, false
 		}
-		by, undecided := inSequence(readings(c), readings(o), allowed)
+		by, undecided := inSequence(own(c), readings(o), allowed)
 		if by == 0 && !undecided {
 			return 0, false
 		}
@@ -79,6 +85,15 @@ func least(c *result.ClockCheck, others []*result.ClockCheck, readings func(*res
 		return 0, true
 	}
 	return more, open
+}
+
+// sums returns the sums of readings and of others of the same moment, as far as these are there.
+func sums(readings, others []float64) []float64 {
+	out := slices.Clone(readings)
+	for i := range out[:min(len(out), len(others))] {
+		out[i] += others[i]
+	}
+	return out
 }
 
 // inSequence returns by how much values are larger than others of the same moment. It is not 0 only

@@ -13,17 +13,20 @@ import (
 // returns the median seconds that are hidden, whichever version it is compared with, 0 if none are,
 // and the claim. A version without such readings is not used.
 func HidesInTurns(c *result.TurnClocks, others ...*result.TurnClocks) (seconds, claimed float64) {
-	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Beyond }, allowedInTurns(turnsPart, c)), median(c)
+	readings := func(c *result.TurnClocks) []float64 { return c.Beyond }
+	return leastOf(c, others, readings, readings, allowedInTurns(turnsPart, c)), median(c)
 }
 
 // HasHelpInTurns does the same for CPU time beyond that of the threads that are timed.
 func HasHelpInTurns(c *result.TurnClocks, others ...*result.TurnClocks) (seconds, claimed float64) {
-	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Helped }, allowedInTurns(helpedPart, c)), median(c)
+	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Helped },
+		func(c *result.TurnClocks) []float64 { return sums(c.Helped, c.Waited) }, allowedInTurns(helpedPart, c)), median(c)
 }
 
 // HasCompanyInTurns does the same for threads that work while nothing is launched.
 func HasCompanyInTurns(c *result.TurnClocks, others ...*result.TurnClocks) (threads float64) {
-	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Beside }, besideLeast)
+	readings := func(c *result.TurnClocks) []float64 { return c.Beside }
+	return leastOf(c, others, readings, readings, besideLeast)
 }
 
 // allowedInTurns returns how many seconds a launch may take longer in any round.
@@ -43,14 +46,14 @@ func median(c *result.TurnClocks) float64 {
 }
 
 // leastOf compares readings with those of each of the others and returns the smallest difference.
-func leastOf(c *result.TurnClocks, others []*result.TurnClocks, readings func(*result.TurnClocks) []float64, allowed float64) float64 {
+func leastOf(c *result.TurnClocks, others []*result.TurnClocks, own, readings func(*result.TurnClocks) []float64, allowed float64) float64 {
 	more := math.Inf(1)
 	for _, o := range others {
 		if c != nil && o != nil && len(readings(o)) > 0 {
 			if farther(median(c), median(o)) {
 				return 0
 			}
-			more = min(more, inMost(claims(c.Claimed, o.Claimed), c.Fresh, readings(c), readings(o), allowed))
+			more = min(more, inMost(claims(c.Claimed, o.Claimed), c.Fresh, own(c), readings(o), allowed))
 		}
 	}
 	if math.IsInf(more, 1) {

@@ -6,12 +6,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
 
 // Write replaces the file at path with data, or leaves it as it was.
-func Write(path string, data []byte) (err error) {
+func Write(path string, data []byte) error {
+	return Stream(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// Stream is Write for what is made piece by piece: the file is replaced once all of it is written.
+func Stream(path string, write func(io.Writer) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, cause(err))
@@ -23,7 +32,7 @@ func Write(path string, data []byte) (err error) {
 			err = fmt.Errorf("write %s: %w", path, cause(err))
 		}
 	}()
-	if _, err = temp.Write(data); err != nil {
+	if err = write(temp); err != nil {
 		return err
 	}
 	if err = temp.Chmod(0o644); err != nil {

@@ -30,6 +30,7 @@ type Entry struct {
 	reach           []csource.Token // the body, and those of the functions that it calls
 	launchBounds    sum
 	plan            plan
+	described       *described // nil: nobody has described its params
 }
 
 // Macro is a compile-time parameter: #ifndef BLOCK, #define BLOCK 64.

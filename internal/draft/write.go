@@ -67,6 +67,20 @@ func (d *draft) shape(i int) string {
 	return "[" + strings.Join(dimensions, ", ") + "]"
 }
 
+// writeMacros writes macros as params with one value.
+func writeMacros(b *strings.Builder, macros []Macro) {
+	for _, m := range macros {
+		fmt.Fprintf(b, "      %s: [%s]", yamlText(m.Name), m.Value)
+		if m.Others != "" {
+			fmt.Fprintf(b, " # the host code tries %s, too", m.Others)
+		}
+		if m.Guessed {
+			b.WriteString(" # TODO: nothing defines this macro; choose its value")
+		}
+		b.WriteString("\n")
+	}
+}
+
 func (d *draft) write(b *strings.Builder, own bool) {
 	cuda := spec.CellOf(d.Source) == spec.CellCUDA
 	where := "in a header of the source"
@@ -76,18 +90,13 @@ func (d *draft) write(b *strings.Builder, own bool) {
 	fmt.Fprintf(b, "  %s: # %s\n", yamlText(d.kernel), where)
 	fmt.Fprintf(b, "    source: %s\n", yamlText(d.Source))
 	d.writeEntry(b)
-	if macros := slices.Concat(d.Macros, d.plan.params); len(macros) > 0 {
+	macros := slices.DeleteFunc(slices.Concat(d.Macros, d.plan.params), func(m Macro) bool { return d.described.has(m.Name) })
+	switch {
+	case d.described != nil:
+		d.described.write(b, macros)
+	case len(macros) > 0:
 		b.WriteString("    params: # macros; list more values to try them, the first is the default\n")
-		for _, m := range macros {
-			fmt.Fprintf(b, "      %s: [%s]", yamlText(m.Name), m.Value)
-			if m.Others != "" {
-				fmt.Fprintf(b, " # the host code tries %s, too", m.Others)
-			}
-			if m.Guessed {
-				b.WriteString(" # TODO: nothing defines this macro; choose its value")
-			}
-			b.WriteString("\n")
-		}
+		writeMacros(b, macros)
 	}
 	if cuda {
 		d.writeLaunch(b)

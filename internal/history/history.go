@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/user"
 	"path/filepath"
 	"slices"
 
@@ -22,10 +23,21 @@ type History struct {
 	root string // the project's folder
 }
 
+// branchRefs are where a clone may have the branch of segments.
+var branchRefs = []string{"refs/remotes/origin/" + Branch, "refs/heads/" + Branch}
+
 // Open opens the history of the project in root. address is that of a database; "": the history is a
-// file of the project. With store.Create it is made where there is none.
+// file of the project. With store.Create it is made where there is none. Where the clone has a branch of
+// segments, its runs are added to the file, as far as they are new.
 func Open(ctx context.Context, root, address string, mode store.Mode) (*History, error) {
 	home := filepath.Join(root, ".pawl")
+	branch := ""
+	if address == "" {
+		branch = branchOf(ctx, root)
+	}
+	if branch != "" {
+		mode = store.Create
+	}
 	if mode == store.Create && address == "" {
 		if err := git.MakeHome(home); err != nil {
 			return nil, fmt.Errorf("open the history: %w", err)
@@ -40,7 +52,35 @@ func Open(ctx context.Context, root, address string, mode store.Mode) (*History,
 	if err != nil {
 		return nil, err
 	}
-	return &History{db, root}, nil
+	h := &History{db, root}
+	if branch != "" {
+		if _, err := h.ImportBranch(ctx, branch); err != nil {
+			h.Close()
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// branchOf returns the ref of the branch of segments that the clone has; "": it has none.
+func branchOf(ctx context.Context, root string) string {
+	for _, ref := range branchRefs {
+		if _, err := git.Resolve(ctx, root, ref); err == nil {
+			return ref
+		}
+	}
+	return ""
+}
+
+// UserName returns who is at work, as far as git or the machine knows.
+func (h *History) UserName(ctx context.Context) string {
+	if name := git.UserName(ctx, h.root); name != "" {
+		return name
+	}
+	if known, err := user.Current(); err == nil {
+		return known.Username
+	}
+	return ""
 }
 
 // Line is the order of a branch's commits. Branches that were merged count as their merges.

@@ -59,8 +59,6 @@ func (f Forge) Commit(sha string) string {
 	return f.base + f.commit + sha
 }
 
-var fullSHA = regexp.MustCompile(`^(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
-
 // Step is a commit between two points.
 type Step struct{ SHA, Author, Subject string }
 

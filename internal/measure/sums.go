@@ -204,6 +204,7 @@ func (s *series) beyond(ctx context.Context, round int) error {
 	clock.CachesS = s.caches()
 	beyond, helped, beside := s.unclaimed(with, without)
 	clock.Beyond, clock.Helped, clock.Beside = append(clock.Beyond, beyond), append(clock.Helped, helped), append(clock.Beside, beside)
+	clock.Waited = append(clock.Waited, s.waited(with))
 	return nil
 }
 
@@ -220,6 +221,12 @@ func (s *series) unclaimed(with, without *wire.SampleReply) (beyond, helped, bes
 		helped = (with.BusyS - threads*with.WorkerS) / float64(with.Count) / repeat
 	}
 	return (more(took, other) - claimed) / repeat, helped, without.BusyS/without.WorkerS - threads
+}
+
+// waited returns how many seconds of a launch's claim its cell may have waited for a CPU, which
+// another process had or the hypervisor.
+func (s *series) waited(b *wire.SampleReply) float64 {
+	return min(stat.Mean(b.Seconds), (b.WaitedS+b.StolenS)/float64(b.Count*s.perSample))
 }
 
 // cachesPerByte is the allowance, in seconds for each byte of the arguments, for preparing the next
@@ -276,5 +283,6 @@ func (s *series) hold(ctx context.Context, turn *wire.SampleReply) error {
 	}
 	c.Claimed, c.Fresh = append(c.Claimed, stat.Mean(turn.Seconds)), append(c.Fresh, turn.Fresh > 0)
 	c.Beyond, c.Helped, c.Beside = append(c.Beyond, beyond), append(c.Helped, helped), append(c.Beside, beside)
+	c.Waited = append(c.Waited, s.waited(turn))
 	return nil
 }

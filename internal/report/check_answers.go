@@ -135,6 +135,8 @@ func (c checked) neighbours() string {
 	var whys []string
 	for _, n := range answersOf(c.row).Neighbours {
 		switch {
+		case n.Slower > 0:
+			at = append(at, fmt.Sprintf("%s (%.1f times as long for the same work; not so at %s)", n.Size, n.Slower, n.Aligned))
 		case n.Untried == "":
 			at = append(at, n.Size)
 		default:

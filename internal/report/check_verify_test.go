@@ -58,9 +58,9 @@ func examination() *result.Report {
 func TestNeighbours(t *testing.T) {
 	s := stage{rand.New(rand.NewPCG(1, 2))}
 	row := answered(s.duet("a/b", result.Maintained, 1e-3, 0, nil), "built-in sum", 1e-9)
-	row.Verification.Neighbours = []result.Neighbour{{Size: "N=65"}, {Size: "M=9", Untried: "3s were over"}, {Size: "K=5"}, {Size: "L=6", Untried: "3s were over"}}
+	row.Verification.Neighbours = []result.Neighbour{{Size: "N=65"}, {Size: "M=9", Untried: "3s were over"}, {Size: "K=5", Slower: 5.71, Aligned: "K=8"}, {Size: "L=6", Untried: "3s were over"}}
 	r := checkOf(row, answered(s.duet("a/c", result.Maintained, 1e-3, 0, nil), "built-in sum", 1e-9))
-	const want = "tried at N=65, K=5, not tried at M=9, L=6 (3s were over)"
+	const want = "tried at N=65, K=5 (5.7 times as long for the same work; not so at K=8), not tried at M=9, L=6 (3s were over)"
 	page, err := HTML(r)
 	if err != nil {
 		t.Fatal(err)

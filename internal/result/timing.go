@@ -173,6 +173,10 @@ type ClockCheck struct {
 	// CPU kernels only.
 	Helped []float64 `json:"helped_s,omitempty"`
 
+	// Seconds of a launch's claim, at most, in which its cell waited for a CPU: Helped is too low by
+	// as much.
+	Waited []float64 `json:"waited_s,omitempty"`
+
 	// How many threads more than those work at a time while nothing is launched.
 	Beside []float64 `json:"beside,omitempty"`
 
@@ -181,13 +185,14 @@ type ClockCheck struct {
 }
 
 // TurnClocks holds the readings of other clocks in randomly drawn turns of a match. Versions that
-// are compared take turns: values of the same index are of one moment. Beyond, Helped, Beside and
-// CachesS are those of a ClockCheck.
+// are compared take turns: values of the same index are of one moment. Beyond, Helped, Waited, Beside
+// and CachesS are those of a ClockCheck.
 type TurnClocks struct {
 	Claimed []float64 `json:"claimed_s"` // per launch, by the cell
 	Fresh   []bool    `json:"fresh"`     // one of the launches was on wholly new data
 	Beyond  []float64 `json:"beyond_s"`
 	Helped  []float64 `json:"helped_s"`
+	Waited  []float64 `json:"waited_s,omitempty"`
 	Beside  []float64 `json:"beside"`
 	CachesS float64   `json:"caches_s,omitempty"`
 }

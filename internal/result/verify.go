@@ -63,6 +63,11 @@ type Finding struct {
 type Neighbour struct {
 	Size    string `json:"size"`              // the variable that is larger: "N=4097"
 	Untried string `json:"untried,omitempty"` // why nothing is known of it; "": it was tried
+
+	// Slower is how many times as long the same work takes there, if that is far longer and a size
+	// that is as aligned as the row's, Aligned, does not take far longer.
+	Slower  float64 `json:"slower,omitempty"`
+	Aligned string  `json:"aligned,omitempty"` // "N=4352"
 }
 
 // TimedLane is the lane of cases that are timed samples.

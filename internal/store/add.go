@@ -137,9 +137,9 @@ func (in *ingest) add(ctx context.Context, p *prepared) (bool, error) {
 	}
 	flags := flagsOf(r)
 	var seq int64
-	err := in.get(ctx, `INSERT INTO runs (id, kind, at, finished, sha, base, flags, branch, pull, class, machine, outcome, tool, rows)
+	err := in.get(ctx, `INSERT INTO runs (id, kind, at, took, sha, base, flags, branch, pull, class, machine, outcome, tool, rows)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING RETURNING seq`, []any{
-		r.ID, number(string(r.Kind)), r.Started.UnixMilli(), r.Finished.UnixMilli(), shaBytes(r.Commit), shaBytes(r.Base), flags, number(r.Branch), r.Pull,
+		r.ID, number(string(r.Kind)), r.Started.UnixMilli(), r.Finished.Sub(r.Started).Milliseconds(), shaBytes(r.Commit), shaBytes(r.Base), flags, number(r.Branch), r.Pull,
 		number(r.Class), number(r.Machine), number(string(r.Outcome)), number(r.Tool), r.Rows,
 	}, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -153,35 +153,16 @@ func (in *ingest) add(ctx context.Context, p *prepared) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		own := flags
-		if row.Moved {
-			own |= moved
-		}
-		if row.Dropped {
-			own |= dropped
-		}
-		base, best := row.Base.values(), row.Best.values()
-		bestSHA := int64(0)
+		values := rowValues{Row: row, fault: number(string(row.Fault)), identity: number(row.Identity)}
 		if row.Best != nil {
-			bestSHA = number(row.Best.Commit)
+			values.best = number(row.Best.Commit)
 		}
-		if err := in.exec(ctx, `INSERT INTO points (series, at, run, n, kind, flags, verdict, fault, samples, median, low, high, roof,
-			base, base_low, base_high, best, best_low, best_high, best_sha, identity)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
-			series, r.Started.UnixMilli(), seq, row.N, number(string(r.Kind)), own, number(string(row.Verdict)), number(string(row.Fault)), row.Samples,
-			float(row.MedianS), float(row.LowS), float(row.HighS), float(row.RoofPct), base[0], base[1], base[2], best[0], best[1], best[2], bestSHA, number(row.Identity)); err != nil {
+		if err := in.exec(ctx, `INSERT INTO points (series, at, run, n, kind, flags, verdict, data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			series, r.Started.UnixMilli(), seq, row.N, number(string(r.Kind)), flags, number(string(row.Verdict)), values.encode()); err != nil {
 			return false, err
 		}
 	}
 	return true, in.document(ctx, seq, p)
-}
-
-// values are a change's numbers; without one, nothing.
-func (c *Change) values() [3]any {
-	if c == nil {
-		return [3]any{}
-	}
-	return [3]any{c.Median, c.Low, c.High}
 }
 
 // series returns the number of a series, which it makes if it is new.

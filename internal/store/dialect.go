@@ -14,6 +14,7 @@ type dialect struct {
 	lockSchema func(ctx context.Context, tx querier) error
 	version    func(ctx context.Context, q querier) (int, error)
 	setVersion func(ctx context.Context, tx querier, version int) error
+	shrink     string                         // gives room back to the disk; "": the database does that itself
 	remedy     func(db *DB, err error) string // what to do about an error; "": nothing is known
 	stamp      string                         // a query for four numbers, which change when the history does; "": ask Stamp's connection
 }

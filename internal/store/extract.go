@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"math"
 	"regexp"
 	"time"
 
@@ -116,13 +115,11 @@ var isSHA = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 // goodID is what an ID may be: it stands in addresses and in names of files.
 var goodID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// flags of runs and points
+// Flags of a run, which its points have, too.
 const (
 	dirty = 1 << iota
 	pull
 	fork
-	moved
-	dropped
 )
 
 func flagsOf(run *Run) (flags int64) {
@@ -136,12 +133,4 @@ func flagsOf(run *Run) (flags int64) {
 		flags |= fork
 	}
 	return flags
-}
-
-// float stores a number; absent where there is none: no JSON has infinities.
-func float(v float64) any {
-	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) {
-		return nil
-	}
-	return v
 }

@@ -12,6 +12,15 @@ import (
 type conditions struct {
 	terms  []string
 	values []any
+	runs   bool // some are about columns that only runs have
+}
+
+// from is what points are read from.
+func (c *conditions) from() string {
+	if c.runs {
+		return `points p JOIN runs r ON r.seq = p.run`
+	}
+	return `points p`
 }
 
 // slot names the next value.
@@ -70,8 +79,9 @@ func (db *DB) pointConditions(ctx context.Context, f Filter) (c conditions, none
 	return c, false, nil
 }
 
-// runConditions are about runs; none: no run can have them.
-func (db *DB) runConditions(ctx context.Context, f Filter) (c conditions, none bool, err error) {
+// runConditions are about runs; none: no run can have them. What points have of their runs is asked of
+// the table of an alias: p, or r for the runs themselves.
+func (db *DB) runConditions(ctx context.Context, alias string, f Filter) (c conditions, none bool, err error) {
 	if len(f.Kinds) > 0 {
 		ids := make([]int64, len(f.Kinds))
 		for i, kind := range f.Kinds {
@@ -79,7 +89,7 @@ func (db *DB) runConditions(ctx context.Context, f Filter) (c conditions, none b
 				return c, false, err
 			}
 		}
-		c.add(`r.kind IN ` + c.list(ids))
+		c.add(alias + `.kind IN ` + c.list(ids))
 	}
 	for _, one := range []struct{ column, text string }{{"class", f.Class}, {"branch", f.Branch}, {"outcome", string(f.Outcome)}} {
 		if one.text == "" {
@@ -89,31 +99,34 @@ func (db *DB) runConditions(ctx context.Context, f Filter) (c conditions, none b
 		if err != nil || id < 0 {
 			return c, true, err
 		}
+		c.runs = true
 		c.add(`r.`+one.column+` = `+c.slot(), id)
 	}
 	if f.Pull != 0 {
+		c.runs = true
 		c.add(`r.pull = `+c.slot(), f.Pull)
 	}
 	switch f.Scope {
 	case Main:
-		c.add(fmt.Sprintf(`r.flags & %d = 0`, pull|fork|dirty))
+		c.add(fmt.Sprintf(`%s.flags & %d = 0`, alias, pull|fork|dirty))
 	case Pulls:
-		c.add(fmt.Sprintf(`r.flags & %d <> 0`, pull|fork))
+		c.add(fmt.Sprintf(`%s.flags & %d <> 0`, alias, pull|fork))
 	case Private:
-		c.add(fmt.Sprintf(`r.flags & %d <> 0`, dirty))
+		c.add(fmt.Sprintf(`%s.flags & %d <> 0`, alias, dirty))
 	case All:
 	}
 	if !f.Since.IsZero() {
-		c.add(`r.at >= `+c.slot(), f.Since.UnixMilli())
+		c.add(alias+`.at >= `+c.slot(), f.Since.UnixMilli())
 	}
 	if !f.Until.IsZero() {
-		c.add(`r.at < `+c.slot(), f.Until.UnixMilli())
+		c.add(alias+`.at < `+c.slot(), f.Until.UnixMilli())
 	}
 	if f.Commit != "" {
 		low, high, ok := shaRange(f.Commit)
 		if !ok {
 			return c, true, nil
 		}
+		c.runs = true
 		c.add(`r.sha >= `+c.slot(), low)
 		c.add(`r.sha <= `+c.slot(), high)
 	}

@@ -10,7 +10,8 @@ import (
 
 // Lists of numbers are most of a report. They are packed exactly: every number comes back with all
 // its bits. A list becomes whole numbers first, in the way that makes them smallest; these lie
-// around their median, and the differences to it, or to the number before, take few bits.
+// around their median, and the differences to it, or to the number before, take few bits. Where none is
+// far from the others, all take the same number of bits, counted from the smallest.
 
 // way says how numbers become whole numbers.
 type way byte
@@ -18,11 +19,23 @@ type way byte
 const (
 	// From 0 to 15: numbers with so many decimals. A clock counts nanoseconds: 9.
 	floatBits way = 16 // their bits as they are; the number follows it in order
-	events    way = 17 // (float32 milliseconds)*1e-3 - pair, over repeat: a GPU's events
+
+	// A GPU's events: (milliseconds, a float32)*1e-3 - pair, over repeat. Whole are the bits of the
+	// float32, or its nanoseconds.
+	eventBits  way = 17
+	eventNanos way = 18
+
+	lastWay = eventNanos
 )
 
 // scale is what numbers were made with.
 type scale struct{ pair, repeat float64 }
+
+// Orders of the code from 1 to 62 are of Golomb's; from 64 on all numbers have the same width.
+const (
+	fixed    = 64
+	maxWidth = 63
+)
 
 var errNumbers = errors.New("its packed numbers are damaged")
 
@@ -30,46 +43,65 @@ var errNumbers = errors.New("its packed numbers are damaged")
 func pack(out []byte, list []float64, scales []scale) []byte {
 	how, used, whole := wholeNumbers(list, scales)
 	middle := slices.Sorted(slices.Values(whole))[len(whole)/2]
+	smallest, largest := slices.Min(whole), slices.Max(whole)
+	step := int64(1)
+	if largest-smallest >= 0 { // else they are so far apart that differences do not fit
+		step = stepOf(whole, middle)
+	}
 	fromMiddle, fromLast := make([]uint64, len(whole)), make([]uint64, len(whole))
-	last := middle
+	last := int64(0)
 	for i, v := range whole {
-		fromMiddle[i], fromLast[i] = zigzag(v-middle), zigzag(v-last)
-		last = v
+		d := (v - middle) / step
+		fromMiddle[i], fromLast[i] = zigzag(d), zigzag(d-last)
+		last = d
 	}
 	order, size := bestOrder(fromMiddle)
 	chosen, delta := fromMiddle, byte(0)
 	if o, s := bestOrder(fromLast); s < size {
-		order, chosen, delta = o, fromLast, 1
+		order, size, chosen, delta = o, s, fromLast, 1
+	}
+	width := bits.Len64(uint64(largest-smallest) / uint64(step))
+	if len(list)*width < size && width <= maxWidth {
+		order, delta, middle = fixed+width, 0, smallest
+		for i, v := range whole {
+			chosen[i] = uint64(v-smallest) / uint64(step)
+		}
 	}
 	out = append(out, byte(how)|delta<<7, byte(order))
-	if how == events {
-		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(used.pair))
-		out = binary.LittleEndian.AppendUint64(out, math.Float64bits(used.repeat))
+	if how >= eventBits {
+		out = append(out, byte(slices.Index(scales, used)))
 	}
 	out = binary.AppendUvarint(out, uint64(len(list)))
 	out = binary.AppendVarint(out, middle)
+	out = binary.AppendVarint(out, step)
 	w := bitWriter{out: out}
 	for _, v := range chosen {
-		w.golomb(v, order)
+		if order >= fixed {
+			w.bits(v, width)
+		} else {
+			w.golomb(v, order)
+		}
 	}
 	return w.close()
 }
 
-// unpack reads a list, and returns what follows it. most is how many numbers it may have.
-func unpack(in []byte, most int) (list []float64, rest []byte, err error) {
+// unpack reads a list, and returns what follows it. scales are those that pack had; most is how many
+// numbers the list may have.
+func unpack(in []byte, scales []scale, most int) (list []float64, rest []byte, err error) {
 	if len(in) < 2 {
 		return nil, nil, errNumbers
 	}
 	how, delta, order := way(in[0]&0x7f), in[0]>>7 != 0, int(in[1])
 	in = in[2:]
 	var used scale
-	if how == events && len(in) >= 16 {
-		used.pair = math.Float64frombits(binary.LittleEndian.Uint64(in))
-		used.repeat = math.Float64frombits(binary.LittleEndian.Uint64(in[8:]))
-		in = in[16:]
+	if how >= eventBits {
+		if len(in) == 0 || int(in[0]) >= len(scales) {
+			return nil, nil, errNumbers
+		}
+		used, in = scales[in[0]], in[1:]
 	}
 	count, n := binary.Uvarint(in)
-	if n <= 0 || how > events || order < 1 || order > 62 || count > uint64(most) || count > uint64(len(in))*8 {
+	if n <= 0 || how > lastWay || order < 1 || order > fixed+maxWidth || count > uint64(most) {
 		return nil, nil, errNumbers
 	}
 	in = in[n:]
@@ -77,22 +109,41 @@ func unpack(in []byte, most int) (list []float64, rest []byte, err error) {
 	if n <= 0 {
 		return nil, nil, errNumbers
 	}
+	in = in[n:]
+	step, n := binary.Varint(in)
+	if n <= 0 {
+		return nil, nil, errNumbers
+	}
 	r := bitReader{in: in[n:]}
+	if order != fixed && count > uint64(len(r.in))*8 {
+		return nil, nil, errNumbers // every number has at least a bit
+	}
 	list = make([]float64, count)
-	last := middle
+	last := int64(0)
 	for i := range list {
-		v := unzigzag(r.golomb(order))
-		if delta {
-			v += last
-		} else {
-			v += middle
+		var d int64
+		if order >= fixed {
+			d = int64(r.bits(order - fixed))
+		} else if d = unzigzag(r.golomb(order)); delta {
+			d += last
 		}
-		last, list[i] = v, how.number(v, used)
+		last, list[i] = d, how.number(middle+d*step, used)
 	}
 	if r.short {
 		return nil, nil, errNumbers
 	}
 	return list, r.in[(r.at+7)/8:], nil
+}
+
+// stepOf returns what all differences to the middle are multiples of: clocks advance in steps.
+func stepOf(whole []int64, middle int64) int64 {
+	step := int64(0)
+	for _, v := range whole {
+		for d := v - middle; d != 0; {
+			step, d = d, step%d
+		}
+	}
+	return max(step, -step, 1)
 }
 
 // wholeNumbers returns the way that makes a list's numbers smallest.
@@ -103,9 +154,11 @@ func wholeNumbers(list []float64, scales []scale) (way, scale, []int64) {
 			return how, scale{}, whole
 		}
 	}
-	for _, s := range scales {
-		if events.all(list, s, whole) {
-			return events, s, whole
+	for _, how := range []way{eventNanos, eventBits} {
+		for _, s := range scales {
+			if how.all(list, s, whole) {
+				return how, s, whole
+			}
 		}
 	}
 	floatBits.all(list, scale{}, whole)
@@ -128,7 +181,9 @@ func (how way) whole(v float64, s scale) (int64, bool) {
 	switch how {
 	case floatBits:
 		return ordered(math.Float64bits(v)), true
-	case events:
+	case eventNanos:
+		return int64(math.Round((v*s.repeat + s.pair) * 1e9)), true
+	case eventBits:
 		ms := float32((v*s.repeat + s.pair) * 1e3)
 		// The multiplication may have rounded to a neighbour.
 		for _, near := range []float32{ms, math.Nextafter32(ms, 0), math.Nextafter32(ms, math.MaxFloat32)} {
@@ -146,7 +201,9 @@ func (how way) number(k int64, s scale) float64 {
 	switch how {
 	case floatBits:
 		return math.Float64frombits(unordered(k))
-	case events:
+	case eventNanos:
+		return max(float64(float32(float64(k)/1e6))*1e-3-s.pair, 1e-9) / s.repeat
+	case eventBits:
 		return max(float64(math.Float32frombits(uint32(k)))*1e-3-s.pair, 1e-9) / s.repeat
 	}
 	return float64(k) / tens[how]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -17,7 +18,11 @@ func lists() *rapid.Generator[[]float64] {
 	event := rapid.Custom(func(t *rapid.T) float64 {
 		return max(float64(rapid.Float32Range(0, 1e4).Draw(t, "ms"))*1e-3-2.5e-6, 1e-9) / 3
 	})
+	nanos := rapid.Custom(func(t *rapid.T) float64 {
+		return max(float64(float32(float64(32*rapid.Int64Range(0, 1e6).Draw(t, "steps"))/1e6))*1e-3-2.5e-6, 1e-9) / 3
+	})
 	return rapid.OneOf(
+		rapid.SliceOfN(nanos, 1, 50),
 		rapid.SliceOfN(decimal, 1, 50), rapid.SliceOfN(event, 1, 50), rapid.SliceOfN(rapid.Float64(), 1, 50),
 		rapid.SliceOfN(rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.MaxFloat64, -math.MaxFloat64, 5e-324, 1e22, 1 << 53, 1<<53 + 2, -1e-300}), 1, 20),
 	)
@@ -33,7 +38,7 @@ func TestPackExact(t *testing.T) {
 			packed = pack(packed, list, []scale{{2.5e-6, 3}})
 		}
 		for _, list := range all {
-			got, rest, err := unpack(packed, maxList)
+			got, rest, err := unpack(packed, []scale{{2.5e-6, 3}}, maxList)
 			if err != nil || len(got) != len(list) {
 				t.Fatalf("%v: %v, %v", list, got, err)
 			}
@@ -52,18 +57,19 @@ func TestPackExact(t *testing.T) {
 
 // Samples take the room that their noise needs, and no more.
 func TestPackSmall(t *testing.T) {
-	var clock, cuda, steady []float64
+	var clock, cuda, stepped, steady []float64
 	for i := range 1000 {
 		noise := float64(i * 7919 % 1024) // 10 bits
 		clock = append(clock, (52100+noise)/1e9)
-		cuda = append(cuda, float64(float32(0.0521+noise*1e-6))*1e-3-1.5e-6)
+		cuda = append(cuda, float64(float32(0.0521+noise*1e-7))*1e-3-1.5e-6)
+		stepped = append(stepped, float64(float32((52096+32*float64(i*7919%64))/1e6))*1e-3-1.5e-6) // 6 bits
 		steady = append(steady, 1.755)
 	}
 	for _, c := range []struct {
 		name string
 		list []float64
 		most int // bytes
-	}{{"nanoseconds", clock, 1700}, {"events", cuda, 3300}, {"steady", steady, 300}} {
+	}{{"nanoseconds", clock, 1700}, {"events", cuda, 3300}, {"stepped", stepped, 1150}, {"steady", steady, 300}} {
 		if got := len(pack(nil, c.list, []scale{{1.5e-6, 1}})); got > c.most {
 			t.Errorf("%s: %d bytes, expected at most %d", c.name, got, c.most)
 		}
@@ -86,16 +92,23 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(pack(nil, []float64{1, 2.5, 3e-9, -4}, nil))
 	f.Add(pack(nil, []float64{math.Pi, math.E}, nil))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		list, rest, err := unpack(in, 1000)
+		list, rest, err := unpack(in, []scale{{1e-6, 1}}, 1000)
 		if err == nil && (len(list) > 1000 || len(rest) > len(in)) {
 			t.Fatalf("%d numbers, %d of %d bytes left", len(list), len(rest), len(in))
 		}
 	})
 }
 
+// longer repeats the middle of lists, so that they are packed.
+func longer(text string) string {
+	return strings.ReplaceAll(text, ",5,", strings.Repeat(",5,5.5", 20)+",")
+}
+
 // What is split comes back byte for byte, also where it looks like a list and is none.
 func FuzzSplit(f *testing.F) {
 	for _, text := range []string{
+		longer(`{"pair_s":0.0000015,"repeat":3,"s":[0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8]}`), longer(`[1,2,3,4,5,6,7,8,9,10000000000000000000000000]`),
+		longer(`["\"[",1,2,3,4,5,6,7,8,[9]]`), longer(`[0.1,0.2,0.30,4e-9,5,6,7,8,9]`), longer(`[0.1,0.2,4e-9,5,6,7,8,9]`),
 		`{"a":[1,2,3,4,5,6,7,8,9],"b":"[1,2,3,4,5,6,7,8]","c":[1,2]}`, `[0.1,0.2,0.30,4e-9,5,6,7,8,9]`, `["\"[",1,2,3,4,5,6,7,8,[9]]`,
 		`[1,2,3,4,5,6,7,8,9,10000000000000000000000000]`, `{"pair_s":0.0000015,"repeat":3,"s":[0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8]}`, `[null,1,2,3,4,5,6,7,8]`, `[`, `"\`,
 	} {

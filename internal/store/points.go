@@ -3,9 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,8 +16,7 @@ func (db *DB) Points(ctx context.Context, f Filter) ([]Point, error) {
 	if err != nil || none {
 		return nil, db.explain(doing, err)
 	}
-	points, err := db.points(ctx, `SELECT `+pointColumns+`, `+runColumns+` FROM points p JOIN runs r ON r.seq = p.run `+
-		where.text()+` ORDER BY p.at DESC, p.run DESC, p.n DESC`+limit(f.Limit), where.values...)
+	points, err := db.points(ctx, `SELECT `+pointColumns+` FROM `+where.from()+` `+where.text()+` ORDER BY p.at DESC, p.run DESC, p.n DESC`+limit(f.Limit), where.values...)
 	slices.Reverse(points)
 	return points, db.explain(doing, err)
 }
@@ -35,11 +34,10 @@ func (db *DB) Latest(ctx context.Context, f Filter, each int) ([]Point, error) {
 	for _, term := range where.terms {
 		inner += ` AND ` + term
 	}
-	points, err := db.points(ctx, `WITH edge AS (
-			SELECT s.id, coalesce((SELECT p.at FROM points p JOIN runs r ON r.seq = p.run WHERE `+inner+
+	points, err := db.points(ctx, `WITH edge AS (SELECT s.id, coalesce((SELECT p.at FROM `+where.from()+` WHERE `+inner+
 		fmt.Sprintf(` ORDER BY p.at DESC LIMIT 1 OFFSET %d), -9000000000000000000) AS since FROM series s)`, max(1, each)-1)+`
-		SELECT `+pointColumns+`, `+runColumns+` FROM edge s JOIN points p ON p.series = s.id AND p.at >= s.since JOIN runs r ON r.seq = p.run `+
-		where.text()+` ORDER BY p.series, p.at, p.run, p.n`, where.values...)
+		SELECT `+pointColumns+` FROM edge s CROSS JOIN `+where.from()+` WHERE p.series = s.id AND p.at >= s.since`+strings.TrimPrefix(inner, `p.series = s.id`)+`
+		ORDER BY p.series, p.at, p.run, p.n`, where.values...)
 	return points, db.explain(doing, err)
 }
 
@@ -47,7 +45,7 @@ func (db *DB) Latest(ctx context.Context, f Filter, each int) ([]Point, error) {
 func (db *DB) conditions(ctx context.Context, f Filter) (conditions, bool, error) {
 	of := f
 	of.Class = "" // of the series, below
-	where, none, err := db.runConditions(ctx, of)
+	where, none, err := db.runConditions(ctx, "p", of)
 	if err != nil || none {
 		return where, none, err
 	}
@@ -56,112 +54,163 @@ func (db *DB) conditions(ctx context.Context, f Filter) (conditions, bool, error
 	return where, none, err
 }
 
-const pointColumns = `p.series, p.run, p.n, p.flags, p.verdict, p.fault, p.samples, p.median, p.low, p.high, p.roof,
-	p.base, p.base_low, p.base_high, p.best, p.best_low, p.best_high, p.best_sha, p.identity`
+const pointColumns = `p.series, p.run, p.n, p.verdict, p.data`
 
-// points runs a query for pointColumns and runColumns.
+// points runs a query for pointColumns.
 func (db *DB) points(ctx context.Context, query string, values ...any) ([]Point, error) {
-	rows, err := db.sql.QueryContext(ctx, db.query(query), values...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var found []storedPoint
-	runs := map[int64]*storedRun{}
-	for rows.Next() {
-		var p storedPoint
-		var run storedRun
-		if err := rows.Scan(append(p.into(), run.into()...)...); err != nil {
-			return nil, err
-		}
-		if runs[run.seq] == nil {
-			runs[run.seq] = &run
-		}
-		found = append(found, p)
-	}
-	if err := cmp.Or(rows.Err(), rows.Close()); err != nil || len(found) == 0 {
+	found, err := db.storedPoints(ctx, query, values...)
+	if err != nil || len(found) == 0 {
 		return nil, err
 	}
 	all, err := db.allSeries(ctx, Filter{})
 	if err != nil {
 		return nil, err
 	}
-	series := map[int64]Series{}
-	for _, s := range all {
-		series[s.id] = s
+	series := map[int64]*Series{}
+	for i := range all {
+		series[all[i].id] = &all[i]
 	}
-	named := map[int64]*Run{}
-	for seq, run := range runs {
-		if named[seq], err = run.named(ctx, db); err != nil {
+	seqs := make([]int64, len(found))
+	for i := range found {
+		seqs[i] = found[i].run
+	}
+	runs, err := db.runsOf(ctx, seqs)
+	if err != nil {
+		return nil, err
+	}
+	made := make([]Point, 0, len(found))
+	for _, p := range found {
+		run, of := runs[p.run], series[p.series]
+		if run == nil || of == nil { // removed meanwhile
+			continue
+		}
+		point := Point{Run: run, Row: Row{Kernel: of.Kernel, Config: of.Config, Class: of.Class, N: int(p.n)}}
+		values := rowValues{Row: &point.Row}
+		if err := values.decode(p.data); err != nil {
+			return nil, fmt.Errorf("run %s: %w", run.ID, err)
+		}
+		best := ""
+		if err := db.named(ctx, []named{
+			{p.verdict, (*string)(&point.Verdict)}, {values.fault, (*string)(&point.Fault)}, {values.identity, &point.Identity}, {values.best, &best},
+		}); err != nil {
 			return nil, err
 		}
-	}
-	made := make([]Point, len(found))
-	for i, p := range found {
-		row, err := p.named(ctx, db, series[p.series], named[p.run].Base)
-		if err != nil {
-			return nil, err
+		if point.Base != nil {
+			point.Base.Commit = run.Base
 		}
-		made[i] = Point{Run: named[p.run], Row: row}
+		if point.Best != nil {
+			point.Best.Commit = best
+		}
+		made = append(made, point)
 	}
 	return made, nil
 }
 
 // storedPoint is a point with the numbers of its texts.
 type storedPoint struct {
-	series, run, n, flags, verdict, fault, samples, bestSHA, identity int64
+	series, run, n, verdict int64
 
-	median, low, high, roof sql.NullFloat64
-	base, baseLow, baseHigh sql.NullFloat64
-	best, bestLow, bestHigh sql.NullFloat64
+	data []byte
 }
 
-func (p *storedPoint) into() []any {
-	return []any{
-		&p.series, &p.run, &p.n, &p.flags, &p.verdict, &p.fault, &p.samples, &p.median, &p.low, &p.high, &p.roof,
-		&p.base, &p.baseLow, &p.baseHigh, &p.best, &p.bestLow, &p.bestHigh, &p.bestSHA, &p.identity,
+func (db *DB) storedPoints(ctx context.Context, query string, values ...any) ([]storedPoint, error) {
+	rows, err := db.sql.QueryContext(ctx, db.query(query), values...)
+	if err != nil {
+		return nil, err
 	}
+	defer rows.Close()
+	var found []storedPoint
+	for rows.Next() {
+		var p storedPoint
+		if err := rows.Scan(&p.series, &p.run, &p.n, &p.verdict, &p.data); err != nil {
+			return nil, err
+		}
+		found = append(found, p)
+	}
+	return found, rows.Err()
 }
 
-func (p *storedPoint) named(ctx context.Context, db *DB, s Series, base string) (Row, error) {
-	row := Row{
-		Kernel: s.Kernel, Config: s.Config, Class: s.Class, N: int(p.n), Samples: int(p.samples),
-		MedianS: p.median.Float64, LowS: p.low.Float64, HighS: p.high.Float64, RoofPct: p.roof.Float64,
-		Moved: p.flags&moved != 0, Dropped: p.flags&dropped != 0,
+// keptRuns is how many runs are remembered. They never change, and most points that are asked for are
+// asked for again.
+const keptRuns = 50_000
+
+// runsOf returns runs by their numbers.
+func (db *DB) runsOf(ctx context.Context, seqs []int64) (map[int64]*Run, error) {
+	seqs = slices.Compact(slices.Sorted(slices.Values(seqs)))
+	made := make(map[int64]*Run, len(seqs))
+	var missing []int64
+	db.runs.mu.Lock()
+	for _, seq := range seqs {
+		if run := db.runs.of[seq]; run != nil {
+			made[seq] = run
+		} else {
+			missing = append(missing, seq)
+		}
 	}
-	if p.base.Valid {
-		row.Base = &Change{Commit: base, Median: p.base.Float64, Low: p.baseLow.Float64, High: p.baseHigh.Float64}
+	db.runs.mu.Unlock()
+	for chunk := range slices.Chunk(missing, 1000) {
+		var where conditions
+		where.add(`r.seq IN ` + where.list(chunk))
+		found, err := db.readRuns(ctx, where, "")
+		if err != nil {
+			return nil, err
+		}
+		db.runs.mu.Lock()
+		if db.runs.of == nil || len(db.runs.of) > keptRuns {
+			db.runs.of = map[int64]*Run{}
+		}
+		for _, run := range found {
+			made[run.seq], db.runs.of[run.seq] = run, run
+		}
+		db.runs.mu.Unlock()
 	}
-	best := ""
-	if p.best.Valid {
-		row.Best = &Change{Median: p.best.Float64, Low: p.bestLow.Float64, High: p.bestHigh.Float64}
+	return made, nil
+}
+
+// readRuns reads the runs of a condition.
+func (db *DB) readRuns(ctx context.Context, where conditions, order string) ([]*Run, error) {
+	rows, err := db.sql.QueryContext(ctx, db.query(`SELECT `+runColumns+` FROM runs r `+where.text()+order), where.values...)
+	if err != nil {
+		return nil, err
 	}
-	err := db.named(ctx, []named{
-		{p.verdict, (*string)(&row.Verdict)}, {p.fault, (*string)(&row.Fault)}, {p.identity, &row.Identity}, {p.bestSHA, &best},
-	})
-	if row.Best != nil {
-		row.Best.Commit = best
+	defer rows.Close()
+	var found []*storedRun
+	for rows.Next() {
+		var run storedRun
+		if err := rows.Scan(run.into()...); err != nil {
+			return nil, err
+		}
+		found = append(found, &run)
 	}
-	return row, err
+	if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	made := make([]*Run, len(found))
+	for i, run := range found {
+		if made[i], err = run.named(ctx, db); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
 }
 
 // storedRun is a run with the numbers of its texts.
 type storedRun struct {
 	Run
 
-	at, finished, flags, kind, branch, class, machine, outcome, tool int64
-	sha, base                                                        []byte
+	at, took, flags, kind, branch, class, machine, outcome, tool int64
+	sha, base                                                    []byte
 }
 
 func (r *storedRun) into() []any {
 	return []any{
-		&r.seq, &r.ID, &r.kind, &r.at, &r.finished, &r.sha, &r.base, &r.flags, &r.branch, &r.Pull, &r.class, &r.machine, &r.outcome, &r.tool, &r.Rows,
+		&r.seq, &r.ID, &r.kind, &r.at, &r.took, &r.sha, &r.base, &r.flags, &r.branch, &r.Pull, &r.class, &r.machine, &r.outcome, &r.tool, &r.Rows,
 	}
 }
 
 func (r *storedRun) named(ctx context.Context, db *DB) (*Run, error) {
 	run := &r.Run
-	run.Started, run.Finished = time.UnixMilli(r.at).UTC(), time.UnixMilli(r.finished).UTC()
+	run.Started, run.Finished = time.UnixMilli(r.at).UTC(), time.UnixMilli(r.at+r.took).UTC()
 	run.Commit, run.Base = shaText(r.sha), shaText(r.base)
 	run.Dirty, run.Fork = r.flags&dirty != 0, r.flags&fork != 0
 	return run, db.named(ctx, []named{

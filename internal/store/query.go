@@ -15,14 +15,14 @@ import (
 
 // Runs lists runs, the newest first.
 func (db *DB) Runs(ctx context.Context, f Filter) ([]*Run, error) {
-	runs, err := db.runs(ctx, f)
+	runs, err := db.listRuns(ctx, f)
 	return runs, db.explain("list the runs", err)
 }
 
-const runColumns = `r.seq, r.id, r.kind, r.at, r.finished, r.sha, r.base, r.flags, r.branch, r.pull, r.class, r.machine, r.outcome, r.tool, r.rows`
+const runColumns = `r.seq, r.id, r.kind, r.at, r.took, r.sha, r.base, r.flags, r.branch, r.pull, r.class, r.machine, r.outcome, r.tool, r.rows`
 
-func (db *DB) runs(ctx context.Context, f Filter) ([]*Run, error) {
-	where, none, err := db.runConditions(ctx, f)
+func (db *DB) listRuns(ctx context.Context, f Filter) ([]*Run, error) {
+	where, none, err := db.runConditions(ctx, "r", f)
 	if err != nil || none {
 		return nil, err
 	}
@@ -37,29 +37,7 @@ func (db *DB) runs(ctx context.Context, f Filter) ([]*Run, error) {
 	if f.Before != "" {
 		where.add(`(r.at, r.seq) < (SELECT at, seq FROM runs WHERE id = `+where.slot()+`)`, f.Before)
 	}
-	rows, err := db.sql.QueryContext(ctx, db.query(`SELECT `+runColumns+` FROM runs r `+where.text()+` ORDER BY r.at DESC, r.seq DESC`+limit(f.Limit)), where.values...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var found []*storedRun
-	for rows.Next() {
-		var run storedRun
-		if err := rows.Scan(run.into()...); err != nil {
-			return nil, err
-		}
-		found = append(found, &run)
-	}
-	if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
-		return nil, err
-	}
-	made := make([]*Run, len(found))
-	for i, run := range found {
-		if made[i], err = run.named(ctx, db); err != nil {
-			return nil, err
-		}
-	}
-	return made, nil
+	return db.readRuns(ctx, where, ` ORDER BY r.at DESC, r.seq DESC`+limit(f.Limit))
 }
 
 // Run returns a run with its rows. Its ID may be shortened, to the end or to the beginning that no
@@ -85,7 +63,7 @@ func (db *DB) run(ctx context.Context, id string) (*Run, []*Row, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	points, err := db.points(ctx, `SELECT `+pointColumns+`, `+runColumns+` FROM points p JOIN runs r ON r.seq = p.run WHERE p.run = $1 ORDER BY p.n`, found.seq)
+	points, err := db.points(ctx, `SELECT `+pointColumns+` FROM series s JOIN points p ON p.series = s.id AND p.at = $1 AND p.run = $2 ORDER BY p.n`, found.at, found.seq)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -30,7 +30,7 @@ CREATE TABLE runs (
 	id       TEXT NOT NULL UNIQUE {c},
 	kind     BIGINT NOT NULL,
 	at       BIGINT NOT NULL,
-	finished BIGINT NOT NULL,
+	took     BIGINT NOT NULL,
 	sha      {bytes},
 	base     {bytes},
 	flags    BIGINT NOT NULL,
@@ -43,7 +43,6 @@ CREATE TABLE runs (
 	rows     BIGINT NOT NULL
 );
 CREATE INDEX runs_at ON runs (at);
-CREATE INDEX runs_sha ON runs (sha);
 CREATE TABLE points (
 	series    BIGINT NOT NULL,
 	at        BIGINT NOT NULL,
@@ -52,30 +51,16 @@ CREATE TABLE points (
 	kind      BIGINT NOT NULL,
 	flags     BIGINT NOT NULL,
 	verdict   BIGINT NOT NULL,
-	fault     BIGINT NOT NULL,
-	samples   BIGINT NOT NULL,
-	median    {real},
-	low       {real},
-	high      {real},
-	roof      {real},
-	base      {real},
-	base_low  {real},
-	base_high {real},
-	best      {real},
-	best_low  {real},
-	best_high {real},
-	best_sha  BIGINT NOT NULL,
-	identity  BIGINT NOT NULL,
+	data      {bytes} NOT NULL,
 	PRIMARY KEY (series, at, run, n)
 ) {clustered};
-CREATE INDEX points_run ON points (run);
 CREATE TABLE dictionaries (
 	id   {serial},
 	name TEXT NOT NULL,
 	data {bytes} NOT NULL
 );
 CREATE TABLE documents (
-	run  BIGINT PRIMARY KEY,
+	run  {key},
 	dict BIGINT NOT NULL,
 	data {bytes} NOT NULL
 );
@@ -90,6 +75,10 @@ CREATE TABLE notes (
 	text   TEXT NOT NULL
 );
 CREATE INDEX notes_run ON notes (run);
+CREATE TABLE marks (
+	name  TEXT PRIMARY KEY,
+	value TEXT NOT NULL
+);
 `}
 
 // newerError says that a newer pawl has changed the history.

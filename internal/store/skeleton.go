@@ -14,7 +14,7 @@ import (
 // this.
 
 const (
-	minList = 8       // shorter lists stay in the skeleton
+	minList = 24      // shorter lists stay in the skeleton: they are often those of the run before
 	hole    = 0       // stands for a list: no JSON has this byte
 	maxList = 1 << 26 // numbers
 )
@@ -46,13 +46,14 @@ func split(doc []byte) (skeleton, numbers []byte) {
 // join puts the lists back.
 func join(skeleton, numbers []byte) ([]byte, error) {
 	doc := make([]byte, 0, len(skeleton)+4*len(numbers))
+	scales := scalesOf(skeleton) // as in the document: none is in a list
 	for {
 		before, after, found := bytes.Cut(skeleton, []byte{hole})
 		doc = append(doc, before...)
 		if !found {
 			break
 		}
-		list, rest, err := unpack(numbers, maxList)
+		list, rest, err := unpack(numbers, scales, maxList)
 		if err != nil {
 			return nil, err
 		}

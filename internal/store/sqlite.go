@@ -23,11 +23,11 @@ func openSQLite(ctx context.Context, file string) (*DB, error) {
 		return nil, fmt.Errorf("open the history %s: %w", file, err)
 	}
 	address := url.URL{Scheme: "file", Path: abs, RawQuery: url.Values{
-		"_pragma": {
-			"busy_timeout(10000)", // first: those after it wait, too
-			"page_size(8192)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-16384)",
-		},
-		"_txlock": {"immediate"}, // a transaction that reads first could not write after another's write
+		"_busy_timeout": {"10000"}, // milliseconds
+		"_pragma":       {"page_size(16384)", "cache_size(-16384)"},
+		"_journal_mode": {"WAL"},
+		"_synchronous":  {"NORMAL"},
+		"_txlock":       {"immediate"}, // a transaction that reads first could not write after another's write
 	}.Encode()}
 	handle, err := sql.Open("sqlite", address.String())
 	if err != nil {
@@ -38,7 +38,7 @@ func openSQLite(ctx context.Context, file string) (*DB, error) {
 }
 
 var sqliteDialect = dialect{
-	types:   strings.NewReplacer("{serial}", "INTEGER PRIMARY KEY", "{bytes}", "BLOB", "{real}", "REAL", "{c}", "", "{clustered}", "WITHOUT ROWID"),
+	types:   strings.NewReplacer("{serial}", "INTEGER PRIMARY KEY", "{key}", "INTEGER PRIMARY KEY", "{bytes}", "BLOB", "{real}", "REAL", "{c}", "", "{clustered}", "WITHOUT ROWID"),
 	rewrite: func(query string) string { return strings.ReplaceAll(query, "$", "?") },
 	again: func(err error) bool {
 		code := sqliteCode(err)
@@ -58,6 +58,7 @@ var sqliteDialect = dialect{
 		_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
 		return err
 	},
+	shrink: `VACUUM`,
 	remedy: func(db *DB, err error) string {
 		switch sqliteCode(err) {
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:

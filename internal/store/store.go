@@ -45,6 +45,7 @@ type DB struct {
 	where   string // for messages: never with a password
 	secrets []string
 	names   names
+	runs    runs
 	codecs  codecs
 	watch   watch
 	stmts   sync.Map // prepared, by their text
@@ -132,6 +133,12 @@ func (db *DB) attempt(ctx context.Context, do func(*sql.Tx) error) error {
 		return err
 	}
 	return tx.Commit()
+}
+
+// runs are those that points were read of, by their numbers. Nobody may change them.
+type runs struct {
+	mu sync.Mutex
+	of map[int64]*Run
 }
 
 // names gives every text that many rows have a number. Texts never change: what is known stays true.

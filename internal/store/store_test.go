@@ -100,12 +100,12 @@ func TestUnknownFieldStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw = append([]byte(`{"later": [1, 2.50, 3, 4, 5, 6, 7, 8, 9], `), raw[1:]...)
+		raw = append([]byte(`{"later": [1, 2.50, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25], `), raw[1:]...)
 		if _, err := db.Add(t.Context(), Entry{report, raw}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := db.Document(t.Context(), report.ID)
-		if err != nil || !strings.HasPrefix(string(got), `{"later":[1,2.50,3,4,5,6,7,8,9],`) {
+		if err != nil || !strings.HasPrefix(string(got), `{"later":[1,2.50,3,4,5,6,7,8,9,10,11,`) {
 			t.Errorf("%.80s, %v", got, err)
 		}
 	})
@@ -306,6 +306,62 @@ func TestNotes(t *testing.T) {
 		}
 		if notes, err := db.Notes(t.Context()); err != nil || len(notes) != 1 {
 			t.Errorf("%+v, %v", notes, err)
+		}
+	})
+}
+
+// Old runs go with all that they have; noted ones and the newest stay.
+func TestPrune(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		if n, err := db.Prune(t.Context(), Keep{Runs: 3}); err != nil || n != 0 {
+			t.Errorf("an empty history: %d, %v", n, err)
+		}
+		for n := range 12 {
+			add(t, db, made(n, 300))
+		}
+		if _, err := db.AddNote(t.Context(), Note{Run: made(2, 1).ID, Kind: Invalid, At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Prune(t.Context(), Keep{}); err == nil {
+			t.Error("nothing said what stays")
+		}
+		if n, err := db.Prune(t.Context(), Keep{Runs: 5}); err != nil || n != 6 {
+			t.Errorf("%d removed, %v", n, err)
+		}
+		points, err := db.Points(t.Context(), Filter{Config: "training_512"})
+		if err != nil || len(points) != 6 || points[0].Run.ID != made(2, 1).ID || points[1].Run.ID != made(7, 1).ID {
+			t.Errorf("%d points, %v", len(points), err)
+		}
+		if _, err := db.Report(t.Context(), made(1, 1).ID); !errors.Is(err, ErrNoRun) {
+			t.Error(err)
+		}
+		var left int
+		if err := db.sql.QueryRow(`SELECT (SELECT count(*) FROM points) + (SELECT count(*) FROM documents)`).Scan(&left); err != nil || left != 18 {
+			t.Errorf("%d rows are left, %v", left, err)
+		}
+		add(t, db, made(1, 300)) // it can come back
+		if n, err := db.Prune(t.Context(), Keep{Since: time.Now()}); err != nil || n != 5 {
+			t.Errorf("%d removed, %v", n, err)
+		}
+		if runs, err := db.Runs(t.Context(), Filter{}); err != nil || len(runs) != 2 || runs[0].ID != made(11, 1).ID {
+			t.Errorf("%d runs, %v", len(runs), err)
+		}
+	})
+}
+
+func TestMarks(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		for _, want := range []string{"", "first", "second"} {
+			if want != "" {
+				if err := db.SetMark(t.Context(), "branch", want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := db.Mark(t.Context(), "branch"); err != nil || got != want {
+				t.Errorf("%q, %v; expected %q", got, err, want)
+			}
 		}
 	})
 }

@@ -66,7 +66,8 @@ func (r *Row) Name() string {
 	return r.Kernel + "/" + r.Config
 }
 
-// Point is a row with its run: one point of a series. Rows of a run share theirs.
+// Point is a row with its run: one point of a series. Rows of a run share theirs, and so do later
+// answers: nobody may change it.
 type Point struct {
 	Run *Run `json:"run"`
 	Row

@@ -7,6 +7,7 @@ import "time"
 type clock struct {
 	cancel, wake *time.Timer
 	waitsSince   time.Time // zero: it does not wait
+	ended        bool      // the search has
 	over         bool      // the device was got once: it is kept, and other devices are no reason to stand still
 }
 
@@ -16,8 +17,29 @@ func (t *tune) startClock(cancel func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.until = t.began.Add(t.Budget - t.finalsTime())
-	t.clock.wake = time.AfterFunc(time.Until(t.until), t.wakeAll)
+	t.clock.wake = time.AfterFunc(time.Until(t.until), func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.isUp()
+		t.wake.Broadcast()
+	})
 	t.clock.cancel = time.AfterFunc(time.Until(t.until.Add(graceTime)), cancel)
+}
+
+// isUp reports whether the search's part of the budget is spent; the rest is for the finals. Where
+// nothing could play them yet, the search has half of that rest, too. Its caller holds the lock.
+func (t *tune) isUp() bool {
+	if time.Now().Before(t.until) {
+		return false
+	}
+	left := time.Until(t.began.Add(t.Budget))
+	if t.clock.ended || left <= 2*graceTime || !t.defaultsWork || len(t.contenders()) > 0 {
+		return true
+	}
+	t.until = time.Now().Add(left / 2)
+	t.clock.wake.Reset(left / 2)
+	t.clock.cancel.Reset(left/2 + graceTime)
+	return false
 }
 
 // stopClock ends the clock's timers.

@@ -50,6 +50,8 @@ func (t *tune) conclude() {
 		t.tuning.NoSuggestion = "only today's defaults were tried"
 	case len(t.tuning.Finalists) == 0 && len(t.contenders()) == 0:
 		t.tuning.NoSuggestion = fmt.Sprintf("none of %d settings is faster than today's defaults", len(t.tuning.Trials))
+	case winner == nil && t.unverified():
+		t.tuning.NoSuggestion = "the budget ended before the answers of the best were verified again: " + t.kernelSetting(t.best) + " looked " + unit.PercentPlain(1-t.best.Cost) + " faster"
 	case winner == nil && t.unplayed():
 		t.tuning.NoSuggestion = "the search ended before the best could play against today's defaults: " + t.kernelSetting(t.best) + " looked " + unit.PercentPlain(1-t.best.Cost) + " faster"
 	case winner == nil:
@@ -70,6 +72,14 @@ func (t *tune) conclude() {
 			}
 		}
 	}
+}
+
+// unverified reports whether a finalist played to the end, and the budget ended while it was verified
+// again.
+func (t *tune) unverified() bool {
+	return slices.ContainsFunc(t.tuning.Finalists, func(f *result.Finalist) bool {
+		return f.Fault != nil && f.Fault.Cause == result.CauseInterrupted && f.Fault.Stage == "verify"
+	})
 }
 
 // unplayed reports whether the end of the search, and nothing else, kept every finalist from playing.

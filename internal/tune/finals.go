@@ -3,6 +3,7 @@ package tune
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -22,7 +23,22 @@ const (
 	finalistsNear = 1.3 // times the cost of the best: trials are measured briefly
 	finalistsHope = 1.1 // times the cost of today's defaults, likewise: those were measured before any compiler worked
 	perDuet       = 3 * time.Second
+
+	// The winner is verified again before the budget ends, or shortly after. That takes longer than
+	// verifying a trial did: answers are repeated, in a fresh cell.
+	verifyAgainTimes = 2
+	verifyAgainOpen  = 300 * time.Millisecond // for each config
+	verifyGrace      = 4 * time.Second
 )
+
+// verifyTime returns how long it will take to verify a winner again.
+func (t *tune) verifyTime() time.Duration {
+	sum := time.Duration(len(t.configs)) * verifyAgainOpen
+	for _, seconds := range t.verifyS {
+		sum += time.Duration(verifyAgainTimes * seconds * float64(time.Second))
+	}
+	return sum
+}
 
 // finalist is a setting that plays duets against today's defaults.
 type finalist struct {
@@ -89,12 +105,13 @@ func (t *tune) hasFinalists(ctx context.Context) bool {
 
 // playFinals plays the best trials against today's defaults, until the budget ends.
 func (t *tune) playFinals(ctx context.Context) {
-	whole := ctx
-	end := t.began.Add(t.Budget)
-	ctx, cancel := context.WithDeadline(ctx, end)
-	defer cancel()
+	whole, done := context.WithDeadline(ctx, t.began.Add(t.Budget+verifyGrace))
+	defer done()
 	trials := t.contenders()
-	left := time.Until(end)
+	left := time.Until(t.began.Add(t.Budget))
+	left -= min(t.verifyTime(), left/2)
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
 	most := max(1, min(finalistsMost, int(left/(perDuet*time.Duration(len(t.configs))))))
 	trials = t.withChampions(trials[:min(len(trials), most)])
 	var all []*finalist
@@ -290,6 +307,9 @@ func (t *tune) verifyAgain(ctx context.Context, f *finalist) *result.Fault {
 		case one.Skipped != "":
 			err = result.Faultf(result.CauseMemory, "%s", one.Skipped)
 		}
+		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return &result.Fault{Stage: "verify", Cause: result.CauseInterrupted, Message: "the budget ended before its answers were verified again"}
+		}
 		if err != nil {
 			return job.FaultOf("verify", err)
 		}
@@ -301,7 +321,9 @@ func (t *tune) verifyAgain(ctx context.Context, f *finalist) *result.Fault {
 				found.Failed++
 				return &result.Fault{Stage: "verify", Cause: result.CauseWrong, Message: one.Reason}
 			}
-			found.Passed++
+			if one.Skipped == "" {
+				found.Passed++
+			}
 		}
 		f.matches[i].verified = found
 	}

@@ -48,7 +48,7 @@ func (t *tune) search(ctx context.Context) error {
 	cancel() // what is still being compiled has no device any more
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.until = time.Now() // no compiler begins anything else
+	t.until, t.clock.ended = time.Now(), true // no compiler begins anything else
 	t.wake.Broadcast()
 	for t.building > 0 {
 		t.wake.Wait()
@@ -107,7 +107,7 @@ func (t *tune) wakeAll() {
 }
 
 // over reports whether nothing more is tried. Its caller holds the lock.
-func (t *tune) over(ctx context.Context) bool { return ctx.Err() != nil || !time.Now().Before(t.until) }
+func (t *tune) over(ctx context.Context) bool { return ctx.Err() != nil || t.isUp() }
 
 // compile builds points until the search is over.
 func (t *tune) compile(ctx context.Context) {

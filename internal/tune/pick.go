@@ -3,6 +3,7 @@ package tune
 import (
 	"context"
 	"slices"
+	"time"
 
 	"pawl/internal/result"
 )
@@ -45,6 +46,9 @@ func (t *tune) pick(ctx context.Context, all []*finalist, winner *finalist) {
 				continue
 			}
 			if !verified[f] {
+				if time.Until(t.began.Add(t.Budget)) < t.verifyTime() {
+					continue
+				}
 				if f.out.Fault = t.verifyAgain(ctx, f); f.out.Fault != nil {
 					continue
 				}

@@ -50,6 +50,7 @@ type tune struct {
 	scale     []float64     // by config: what a cost of 1 is, in seconds; set by the defaults or, where those fail, by the first that is right
 	joules    []float64     // likewise
 	pace      pace
+	verifyS   []float64 // by config: the longest that verifying a candidate has taken
 
 	defaultsWork bool      // the scale is that of today's defaults
 	sure         bool      // the winner's interval says that it is faster than them

@@ -235,9 +235,20 @@ func (s *station) busy(wall time.Duration, timing *result.Timing) {
 	s.tuning.LaunchBusyS += launches
 }
 
+// verified notes how long verifying has taken, for the end of the search.
+func (s *station) verified(config int, began time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.verifyS == nil {
+		s.verifyS = make([]float64, len(s.configs))
+	}
+	s.verifyS[config] = max(s.verifyS[config], time.Since(began).Seconds())
+}
+
 // verify compares a candidate's answers on a config with the right ones, and then those of so many timed
 // samples.
 func (s *station) verify(ctx context.Context, config int, job *lab.Job, lease *lab.Lease, looks int) error {
+	defer s.verified(config, time.Now())
 	exam := s.exams[config]
 	if s.examiner == nil {
 		s.examiner = s.lane.NewExaminer(exam, nil, s.lane.Largest, s.run.Seed)

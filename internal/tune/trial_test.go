@@ -137,3 +137,21 @@ func TestOnlyWorkerIsLost(t *testing.T) {
 		t.Errorf("%d trials, ended by %s", len(report.Tuning.Trials), report.Tuning.Ended)
 	}
 }
+
+// The budget holds even where verifying a winner again takes longer than the whole search: it is not
+// suggested, and the report says why.
+func TestBudgetEndsWhileTheWinnerIsVerified(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: run by make long")
+	}
+	t.Parallel()
+	const budget = 20 * time.Second
+	slow := func(micros float64) puppet.Script { return puppet.Script{Micros: micros, Think: 3200} }
+	got := searched(t, nil, func(o *Options) { o.Budget = budget }, slow(2000), slow(500)).Tuning
+	if len(got.Trials) != 2 || got.SpentS > budget.Seconds()+5 {
+		t.Errorf("%d trials in %g s", len(got.Trials), got.SpentS)
+	}
+	if !strings.Contains(got.NoSuggestion, "the budget ended before the answers of the best were verified again: MODE=1 looked 75") {
+		t.Errorf("%q, %+v", got.NoSuggestion, got.Finalists)
+	}
+}

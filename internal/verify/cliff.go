@@ -26,6 +26,7 @@ const (
 	cliffSamples = 5
 	cliffTries   = 3    // tries after the first, which must all agree
 	cliffSpan    = 0.25 // seconds that samples are taken for
+	alignMost    = 256  // largest power of two that a size is looked at to be a multiple of
 )
 
 // Quick returns about how long a launch takes: the fastest of a few. The problem of Prepare must
@@ -56,33 +57,64 @@ func (b *Bench) again(ctx context.Context) (float64, error) {
 }
 
 // Neighbours returns the problems that are one larger than an instance's in one variable, as far as
-// the variant supports them. They take more memory, or less where a window grows, but not the same: a
-// variable that no size depends on may be anything.
+// the variant supports them.
 func Neighbours(in *spec.Instance) []*spec.Instance {
 	var out []*spec.Instance
 	for i, v := range in.Config.Vars {
-		n, whole := v.Value.Int()
-		if !whole || n < cliffSmall {
-			continue
-		}
-		next := *in.Config
-		next.Vars = slices.Clone(in.Config.Vars)
-		next.Vars[i].Value = formula.Int(n + 1)
-		if near, err := in.Variant.At(&next); err == nil && near.Footprint != in.Footprint && near.Footprint < 2*in.Footprint && in.Footprint < 2*near.Footprint {
-			out = append(out, near)
+		if n, whole := v.Value.Int(); whole && n >= cliffSmall {
+			if near := grown(in, i, n+1); near != nil {
+				out = append(out, near)
+			}
 		}
 	}
 	return out
 }
 
+// grown returns the problem with another value of a variable; nil: the variant does not support it,
+// or it takes as much memory, or twice as much. It takes less where a window grows. A variable that no
+// size depends on may be anything.
+func grown(in *spec.Instance, variable int, value int64) *spec.Instance {
+	next := *in.Config
+	next.Vars = slices.Clone(in.Config.Vars)
+	next.Vars[variable].Value = formula.Int(value)
+	near, err := in.Variant.At(&next)
+	if err != nil || near.Footprint == in.Footprint || near.Footprint >= 2*in.Footprint || in.Footprint >= 2*near.Footprint {
+		return nil
+	}
+	return near
+}
+
+// Aligned returns a problem that is larger in the same variable as a neighbour, by so much that the
+// variable is a multiple of the same power of two as it is here; nil if there is none, or if that is
+// the neighbour. Kernels copy rows that begin at multiples of 16 bytes faster, or whole tiles: at the
+// neighbour they are honestly slow.
+func Aligned(here, near *spec.Instance) *spec.Instance {
+	for i, v := range here.Config.Vars {
+		n, whole := v.Value.Int()
+		if !whole || v.Value == near.Config.Vars[i].Value {
+			continue
+		}
+		for step := min(n&-n, alignMost); step > 1; step /= 2 {
+			if next := grown(here, i, n+step); next != nil {
+				return next
+			}
+		}
+	}
+	return nil
+}
+
 // Cliff finds out whether a unit of work takes far longer on the neighbouring problem, whose bench
-// was prepared last, than on b's, where a launch took the given seconds. Others may have launched
-// meanwhile, which makes launches longer: where there is a doubt, both are timed again, alone.
-func (b *Bench) Cliff(ctx context.Context, near *Bench, seconds float64, alone func(do func())) (found []result.Finding, err error) {
+// was prepared last, than on b's, where a launch took the given seconds, and how many times as long.
+// Others may have launched meanwhile, which makes launches longer: where there is a doubt, both are
+// timed again, alone.
+func (b *Bench) Cliff(ctx context.Context, near *Bench, seconds float64, alone func(do func())) (found []result.Finding, factor float64, err error) {
 	here, there := b.Candidate.Instance, near.Candidate.Instance
 	nearby, err := near.Quick(ctx)
-	if err != nil || steepness(here, there, seconds, nearby) <= cliffDoubt {
-		return nil, err
+	if err != nil {
+		return nil, 0, err
+	}
+	if factor = steepness(here, there, seconds, nearby); factor <= cliffDoubt {
+		return nil, factor, nil
 	}
 	again := func() (seconds, nearby float64, err error) {
 		if seconds, err = b.again(ctx); err == nil {
@@ -93,9 +125,10 @@ func (b *Bench) Cliff(ctx context.Context, near *Bench, seconds float64, alone f
 	alone(func() {
 		if seconds, nearby, err = again(); err == nil {
 			found, err = cliff(here, there, seconds, nearby, again)
+			factor = steepness(here, there, seconds, nearby)
 		}
 	})
-	return found, err
+	return found, factor, err
 }
 
 // steepness returns how many times longer a unit of work takes nearby.

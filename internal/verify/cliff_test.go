@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pawl/internal/result"
+	"pawl/internal/spec"
 )
 
 // A cliff counts only if every try shows it: the slowest launch here is compared with the fastest
@@ -51,6 +52,41 @@ func TestCliff(t *testing.T) {
 	gone := errors.New("the cell is gone")
 	if found, err := cliff(here, near, 1e-4, 1e-3, func() (float64, float64, error) { return 0, 0, gone }); found != nil || !errors.Is(err, gone) {
 		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// The aligned size is a multiple of the power of two that the size is a multiple of, up to 256, unless
+// that makes the problem too large.
+func TestAligned(t *testing.T) {
+	for _, tc := range []struct {
+		size string
+		want string // "": there is none
+	}{
+		{"64", "N=96"}, {"4096", "N=4352"}, {"1000", "N=1008"}, {"448", "N=512"}, {"12", "N=16"}, {"8", "N=12"}, {"1002", "N=1004"}, {"1001", ""}, {"16384", "N=16640"},
+	} {
+		s, err := spec.Parse("pawl.yaml", []byte("version: 1\nkernels:\n  k:\n    source: k.c\n    entry: k\n    args:\n      - {name: y, dtype: f32, shape: [N], role: out}\n    configs: {c: {N: "+tc.size+", SEED: 64}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var variant spec.Variant
+		for variant = range s.Kernels[0].Variants() {
+			break
+		}
+		here, err := variant.At(s.Kernels[0].Configs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		near := Neighbours(here)
+		if len(near) != 1 {
+			t.Fatalf("%s: %d neighbours", tc.size, len(near))
+		}
+		got := ""
+		if aligned := Aligned(here, near[0]); aligned != nil {
+			got = differing(here.Config, aligned.Config)
+		}
+		if got != tc.want {
+			t.Errorf("N=%s: %q, expected %q", tc.size, got, tc.want)
+		}
 	}
 }
 

@@ -133,7 +133,7 @@ func TestCliffOfAKernel(t *testing.T) {
 				t.Fatal(err)
 			}
 			alone := 0
-			found, err := here.Cliff(t.Context(), there, seconds, func(do func()) { alone++; do() })
+			found, _, err := here.Cliff(t.Context(), there, seconds, func(do func()) { alone++; do() })
 			if alone != test.alone {
 				t.Errorf("alone %d times, want %d", alone, test.alone)
 			}

@@ -162,26 +162,25 @@ extern "C" __global__ void __launch_bounds__(1024, 2)
   }
 }
 
-// tree_lookup (latency-bound): a warp takes its four queries one after the other down a tree of 156 MB whose nodes have 32
-// keys, one line each: five loads that wait for each other, about 1300 cycles, and one line a warp under way.
+// tree_lookup (latency-bound): a warp takes its four queries one after the other down a tree of 134 MB, whose nodes are the
+// numbers of 32 other nodes, one line each: six loads that wait for each other, two of them for DRAM, one line a warp under
+// way, and five instructions between one load and the next.
 // Fixed: the four queries go down together.
-__device__ inline unsigned at_level(unsigned query, int level) { return (query ^ level * 0x9e3779b9u) * 0x85ebca6bu; }
-
 template <int TOGETHER>
-__device__ inline void descend(const unsigned *keys, const unsigned *queries, unsigned *leaves) {
-  const int first = (blockIdx.x * 256 + threadIdx.x) / 32 * 4, lane = threadIdx.x % 32;
+__device__ inline void descend(const unsigned *nodes, const unsigned *queries, unsigned *leaves) {
+  const int lane = threadIdx.x % 32, first = (blockIdx.x * 8 + threadIdx.x / 32) * 4;
 #pragma unroll 1
   for (int c = 0; c < 4; c += TOGETHER) {
     unsigned node[TOGETHER], query[TOGETHER];
 #pragma unroll
     for (int j = 0; j < TOGETHER; j++) node[j] = 0, query[j] = queries[first + c + j];
-#pragma unroll 1
-    for (int level = 0; level < 5; level++) {
-      unsigned key[TOGETHER];
 #pragma unroll
-      for (int j = 0; j < TOGETHER; j++) key[j] = keys[(size_t)node[j] * 32 + lane];
+    for (int level = 0; level < 6; level++) {
+      unsigned below[TOGETHER];
 #pragma unroll
-      for (int j = 0; j < TOGETHER; j++) node[j] = node[j] * 33 + 1 + __popc(__ballot_sync(0xffffffff, key[j] <= at_level(query[j], level)));
+      for (int j = 0; j < TOGETHER; j++) below[j] = nodes[node[j] * 32 + lane];
+#pragma unroll
+      for (int j = 0; j < TOGETHER; j++) node[j] = __shfl_sync(0xffffffff, below[j], query[j] >> level * 5) & 0xfffff;
     }
 #pragma unroll
     for (int j = 0; j < TOGETHER; j++) {
@@ -191,13 +190,13 @@ __device__ inline void descend(const unsigned *keys, const unsigned *queries, un
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    tree_lookup(const unsigned *__restrict__ keys, const unsigned *__restrict__ queries, unsigned *__restrict__ leaves) {
-  descend<1>(keys, queries, leaves);
+    tree_lookup(const unsigned *__restrict__ nodes, const unsigned *__restrict__ queries, unsigned *__restrict__ leaves) {
+  descend<1>(nodes, queries, leaves);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    tree_lookup_fixed(const unsigned *__restrict__ keys, const unsigned *__restrict__ queries, unsigned *__restrict__ leaves) {
-  descend<4>(keys, queries, leaves);
+    tree_lookup_fixed(const unsigned *__restrict__ nodes, const unsigned *__restrict__ queries, unsigned *__restrict__ leaves) {
+  descend<4>(nodes, queries, leaves);
 }
 
 // half_gemv (latency-bound): a warp multiplies a row of halves by a vector, one half a lane and step: 64 bytes a warp under

@@ -122,7 +122,7 @@ extern "C" __global__ void __launch_bounds__(128, 8)
 
 // cluster_pairs (load-imbalance): a block sums, for the points of a cluster, what all points of it weigh. One cluster in 64
 // is 8 or 16 times as large as the others, with the square of that as work: 33 SMs work for a long time alone.
-// Fixed: a block for every 256 points.
+// Fixed: a block for every 256 points, those of large clusters first.
 __device__ inline void weigh_points(const float *x, float *y, int own, int count) {
   const float at = x[own + threadIdx.x];
   const float4 *others = (const float4 *)x;
@@ -149,9 +149,9 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(256)
     cluster_pairs_fixed(const float *__restrict__ x, float *__restrict__ y, int giant) {
-  const int period = 63 + giant, within = blockIdx.x % period - 32;
-  const bool large = within >= 0 && within < giant;
-  const int own = large ? within : 0;
-  const size_t first = ((size_t)blockIdx.x - own) * 256;
-  weigh_points(x + first, y + first, own * 256, large ? giant * 256 : 256);
+  const int pieces = gridDim.x / (63 + giant) * giant, single = (int)blockIdx.x - pieces;
+  const bool large = single < 0;
+  const int own = large ? blockIdx.x % giant : 0, period = large ? blockIdx.x / giant : single / 63, before = single % 63;
+  const int start = period * (63 + giant) + (large ? 32 : before < 32 ? before : before + giant);
+  weigh_points(x + (size_t)start * 256, y + (size_t)start * 256, own * 256, large ? giant * 256 : 256);
 }

@@ -37,13 +37,17 @@ pools:
 	return s.dir + "/" + name
 }
 
-// Four nodes search; an srun is killed and a job is cancelled. Every setting is tried once, none is
+// Four nodes search; an srun is killed, a job is cancelled, and a node's daemon dies. Every setting is tried once, none is
 // lost, and the winner is that of a search on one machine.
 func tuneOverSlurm(t *testing.T, c *cluster) {
 	dir := c.tunable("tune", c.pool(4))
 	r := c.start(dir, "tune", "k", "--pool", "slurm", "--json", "--strategy", "exhaustive", "--budget", "25s")
 	eventually(t, "four workers try settings", func() bool { return c.measuring() == 4 })
-	lines := c.lines("workers")
+	jobs := map[string]string{} // by node
+	for _, line := range c.lines("workers") {
+		job, node, _ := strings.Cut(line, " ")
+		jobs[node] = job
+	}
 	srun := 0
 	for pid, line := range started(c.dir) {
 		if strings.HasPrefix(line, "srun ") {
@@ -53,9 +57,10 @@ func tuneOverSlurm(t *testing.T, c *cluster) {
 	if group, err := syscall.Getpgid(srun); err != nil || syscall.Kill(-group, syscall.SIGKILL) != nil {
 		t.Errorf("srun: %v", err)
 	}
-	job, _, _ := strings.Cut(lines[len(lines)-1], " ")
-	c.must("scancel", job)
+	c.must("scancel", jobs["n2"])
+	_ = c.daemons["n3"].Process.Kill()
 	overSlurm := r.report()
+	c.slurmd("n3")
 	c.env = append(c.env, "PAWL_LOCK_DIR="+t.TempDir()) // this machine's may be in use
 	alone := c.start(dir, "tune", "k", "--json", "--strategy", "exhaustive", "--budget", "25s").report()
 	for _, report := range []*result.Report{overSlurm, alone} {

@@ -38,8 +38,8 @@ var floors = []floor{
 	},
 	{
 		rooms: "draft",
-		uses:  "csource dtype formula spec", // formula: sizes that sources compute become formulas
-		why:   "a draft is made of sources alone",
+		uses:  "csource dtype foreign formula space spec", // formula: sizes that sources compute become formulas; foreign, space: what others wrote of a kernel's params
+		why:   "a draft is made of files that are there, and of no run",
 	},
 	{
 		rooms: "oracle",
@@ -206,9 +206,9 @@ var floors = []floor{
 
 	{
 		rooms: "history",
-		// disk, foreign, run: reports come from files, from other tools and from past runs. ratchet: and from the baseline's history.
-		// trend: where the level of a series moved.
-		uses: "diag disk foreign git ratchet result run spec store trend",
+		// claim: artifacts are read within limits. foreign: other tools' files are imported, too; measure: with their statistics.
+		// ratchet: and so are the baseline's moves. trend: where the level of a series moved.
+		uses: "claim diag foreign git measure ratchet result store trend",
 		why:  "what was measured is asked about here, by every face alike; nothing is measured or judged",
 	},
 	{

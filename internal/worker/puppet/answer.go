@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"pawl/internal/dtype"
 	"pawl/internal/worker/cell"
@@ -17,6 +18,7 @@ type data struct{ batch, steps int }
 
 func (v *version) produce(m wire.Produce) wire.Produced {
 	v.crash(wire.OpProduce)
+	time.Sleep(time.Duration(v.Think) * time.Millisecond)
 	return wire.Produced{Outputs: v.answer(data{m.Batch, m.Steps}, v.Wrong == "always" && v.here(), m.Outputs)}
 }
 

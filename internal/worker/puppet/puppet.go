@@ -33,6 +33,7 @@ type Script struct {
 	Factor float64 // and that is multiplied by this; 0: it is not
 	Slow   int     // this many samples of a problem take three times as long at first
 	Odd    int     // this many samples of problems whose scalar argument is odd take ten times as long at first
+	Away   int     // the same of problems whose scalar argument is not a power of two
 	Part   int     // of a hundred samples, drawn at random, that take By times as long
 	By     float64 //
 	Anew   float64 // and this many times as long does a sample that begins a new batch of data; below 0: it goes on with the old
@@ -41,6 +42,7 @@ type Script struct {
 	Ramp   bool    // every other run of launches takes twice as long per launch
 	Spin   int     // milliseconds of processor time that a run takes, whatever it claims
 	Idle   int     // milliseconds that a run sleeps besides
+	Think  int     // milliseconds that an answer takes which nobody times
 	Host   float64 // microseconds that it claims for the host's part of a launch, where nothing hides that
 	Crash  string  // the request that ends the process: load, prepare, sample, run, ping
 	After  int     // of sample: only once this many samples of the problem were taken
@@ -105,6 +107,7 @@ type version struct {
 	scalar int64
 	taken  int // samples of the problem
 	odd    int // samples of odd problems
+	away   int // samples of problems whose size is no power of two
 	runs   int
 	drawn  uint64 // for Part
 
@@ -129,6 +132,11 @@ func (v *version) sample() float64 {
 	}
 	if v.scalar%2 == 1 {
 		if v.odd++; v.odd <= v.Odd {
+			seconds *= 10
+		}
+	}
+	if v.scalar&(v.scalar-1) != 0 {
+		if v.away++; v.away <= v.Away {
 			seconds *= 10
 		}
 	}

@@ -88,6 +88,7 @@ def matrix(s):
 
 # Times as many settings as one after the other; the share of the search in which the device works; a budget of 5m.
 TUNE_RATE, TUNE_BUSY, TUNE_S = 4, 0.6, 305
+TUNE_WATTS = 60, 900  # idle, and more than any GPU may draw
 
 
 def ten(s):
@@ -216,6 +217,8 @@ def calibrate(s):
 
 
 def tunerate(s):
+    if s["plain"]["failed"]:
+        yield f'{s["plain"]["failed"]} of {s["plain"]["tried"]} settings failed in the simple loop: {s["plain"]["why"]}'
     plain, ours = s["plain"]["tried"] / s["plain"]["seconds"], s["pawl"]["trials"] / max(s["pawl"]["searched_s"], 1e-9)
     if not ours >= TUNE_RATE * plain:
         yield f"{60 * ours:.0f} settings a minute, and {60 * plain:.0f} one after the other"
@@ -223,16 +226,30 @@ def tunerate(s):
         yield f'the device was busy for {s["pawl"]["busy_s"]:.0f} of {s["pawl"]["searched_s"]:.0f} s'
 
 
+def tuneenergy(s):
+    if s["code"] != 0 or s["without"] or not s["watts"] or not s["front"]:
+        yield f'exit code {s["code"]}, {len(s["watts"])} settings with a power and {s["without"]} without, {s["front"]} that no other beats'
+    if odd := [w for w in s["watts"] if not TUNE_WATTS[0] <= w <= TUNE_WATTS[1]]:
+        yield f"{odd[0]:.0f} W is no power of this GPU under load"
+    if not s["spent_s"] <= 65:
+        yield f'it took {s["spent_s"]:.0f} s'
+
+
 def tuned(s):
     if s["code"] != 0 or not s["suggestions"]:
         yield f'exit code {s["code"]}, suggestions.md {s["suggestions"]}'
     if not s["spent_s"] <= TUNE_S:
         yield f'it took {s["spent_s"]:.0f} s'
+    if applied := s.get("applied"):
+        if applied["code"] or applied["check"] or "improvement" not in applied["verdicts"].values():
+            yield f'the suggestion is applied with exit code {applied["code"]} and checked with {applied["check"]}: {applied["verdicts"]}'
+    elif not s["why_not"]:
+        yield "a suggestion that was not checked"
 
 
 BOUNDS = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=dobench, sweep=sweep, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=selftest, torch=selftest,
               sanitize=sanitize, why=why, demo=demo, rivals=rivals, triton=framework, cupy=framework, jax=framework, pytorch=framework, calibrate=calibrate,
-              tunerate=tunerate, tunegemm=tuned, tuneattention=tuned)
+              tunerate=tunerate, tuneenergy=tuneenergy, tunegemm=tuned, tuneattention=tuned)
 
 
 def skipped(result):

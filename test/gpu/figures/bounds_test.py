@@ -31,7 +31,8 @@ def level(nominal, kernel="fma", **verdicts):
     return {"kernel": kernel, "nominal": nominal, "decisions": [{"set": 1, "verdict": v, "change": nominal} for v, count in verdicts.items() for _ in range(count)]}
 
 
-TUNED = {"trials": 40, "ended": "exhausted", "spent_s": 305, "failed": {}, "best": {}, "overall": -0.1, "why_not": None, "searched_s": 10, "busy_s": 6, "launches_s": 3, "code": 0, "suggestions": True}
+TUNED = {"trials": 40, "ended": "exhausted", "spent_s": 305, "failed": {}, "best": {}, "overall": -0.1, "why_not": None, "searched_s": 10, "busy_s": 6, "launches_s": 3, "code": 0, "suggestions": True,
+         "applied": {"code": 0, "check": 0, "diff": "", "verdicts": {"k/a": "improvement", "k/b": "maintained"}}}
 ROWS = ["scale/short", "scale/medium", "scale/long", "fma/medium", "fma/long"]
 TOOLS = [{"tool": t, "errors": 0} for t in ("memcheck", "racecheck", "initcheck", "synccheck")]
 GOOD = {
@@ -50,14 +51,15 @@ GOOD = {
     "why": {"seconds": 10, "code": 0, "metrics": 130, "findings": ["dram-bound"], "missing": [], "kept": {"profile-0.csv": 9, "profile-0-details.csv": 9, "profile-0.ncu-rep": 9}},
     "demo": {"seconds": 120, "code": 0, "chapters": 6, "why": ["why softmax/rows is slower: it moves more"], "said": []},
     "triton": framework(), "cupy": framework(cupy_elementwise=measured("events")), "jax": framework("wall", innocent="inconclusive"), "pytorch": framework(),
-    "tunerate": {"plain": {"tried": 10, "of": 44, "seconds": 10, "best_ms": 0.3}, "pawl": dict(TUNED, trials=40, searched_s=10, busy_s=6)}, "tunegemm": TUNED, "tuneattention": TUNED,
+    "tunerate": {"plain": {"tried": 10, "of": 44, "failed": 0, "why": None, "seconds": 10, "best_ms": 0.3}, "pawl": dict(TUNED, trials=40, searched_s=10, busy_s=6)}, "tunegemm": TUNED, "tuneattention": TUNED,
+    "tuneenergy": dict(TUNED, spent_s=65, front=2, watts=[300.0, 650.0], without=0),
     "calibrate": {"sets": 60, "levels": [level(0, maintained=300, inconclusive=15), level(0.02, maintained=260, inconclusive=15), level(0.03, regression=30, maintained=30, inconclusive=40),
                                          level(0.05, regression=200, inconclusive=10), dict(level(0, regression=1, improvement=99), behind_best=True),
                                          level(0, kernel="copy", maintained=40)]},
 }
 # stage, where in its result, and a value beyond the bound
 BEYOND = [
-    ("tunerate", "pawl.trials", 39), ("tunerate", "pawl.busy_s", 5.9), ("tunerate", "pawl.busy_s", float("nan")), ("tunegemm", "code", 1), ("tunegemm", "suggestions", False), ("tuneattention", "spent_s", 306),
+    ("tunerate", "pawl.trials", 39), ("tunerate", "plain.failed", 1), ("tunegemm", "applied.check", 1), ("tuneenergy", "code", 1), ("tuneenergy", "front", 0), ("tuneenergy", "without", 1), ("tuneenergy", "watts", []), ("tuneenergy", "watts", [59.0]), ("tuneenergy", "spent_s", 66), ("tunegemm", "applied.code", 3), ("tuneattention", "applied.verdicts", {"k/c": "maintained"}), ("tuneattention", "applied", None), ("tunerate", "pawl.busy_s", 5.9), ("tunerate", "pawl.busy_s", float("nan")), ("tunegemm", "code", 1), ("tunegemm", "suggestions", False), ("tuneattention", "spent_s", 306),
     ("start", "first_sample_s.worst", 0.81), ("start", "first_sample_s.worst", float("nan")), ("start", "per_sample.fma/long.ratio", 2.01), ("start", "per_sample", {}),
     ("agreement", "fma/long.ratio", 1.021), ("agreement", "scale/short.ratio", 0.979), ("agreement", "fma/long.ratio", float("nan")), ("agreement", "", {}),
     ("spread", "scale/long.blocked_pct", 3.1), ("spread", "fma/medium.blocked_pct", 3.1), ("spread", "fma/long.blocked_pct", 3.1),

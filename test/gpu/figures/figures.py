@@ -296,12 +296,48 @@ def tuned(report):
             "searched_s": t["trials"][-1]["at_s"] - t["trials"][0]["at_s"], "busy_s": t["device_busy_s"], "launches_s": t.get("launch_busy_s")}
 
 
+def tuneenergy():
+    """A search for time and energy: what a launch needs of both, of all settings that work."""
+    found = tune("gemm/square_4k", "1m", "--objective", "both", cache="cache-tune")
+    with open(WORK + "/tune-gemm-square_4k/report.json") as f:
+        t = json.load(f)["tuning"]
+    ok = [on for trial in t["trials"] if trial["status"] == "ok" for on in trial["on"]]
+    return dict(found, front=len(t.get("front") or []), watts=[on["joules"] / on["median_s"] for on in ok if on.get("joules")], without=sum(not on.get("joules") for on in ok))
+
+
+def project():
+    """The examples as a repository of their own, where what a search suggests can be applied and checked."""
+    folder = WORK + "/tuned"
+    if not os.path.exists(folder + "/.git"):
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(WORK + "/examples", folder, ignore=shutil.ignore_patterns(".pawl"))
+        for command in ("init -q", "add -A", "-c user.name=figures -c user.email=figures@localhost commit -q -m examples"):
+            subprocess.run(["git", *command.split()], cwd=folder, check=True)
+    return folder + "/cuda"
+
+
 def tune(kernel, budget, *flags, cache="cache"):
     """A search on this GPU; its report and suggestions are kept in WORKDIR/tune-KERNEL."""
-    folder = WORK + "/tune-" + kernel.replace("/", "-")
-    done = subprocess.run([PAWL, "tune", kernel, "--budget", budget, "--json", "-o", folder + "/", *flags], cwd=WORK + "/examples/cuda", env=dict(ENV, XDG_CACHE_HOME=f"{WORK}/{cache}"), capture_output=True, text=True)
+    folder, env = WORK + "/tune-" + kernel.replace("/", "-"), dict(ENV, XDG_CACHE_HOME=f"{WORK}/{cache}")
+    done = subprocess.run([PAWL, "tune", kernel, "--budget", budget, "--json", "-o", folder + "/", *flags], cwd=project(), env=env, capture_output=True, text=True)
     print(done.stderr[-3000:])
+    if not done.stdout:
+        raise SystemExit(f"pawl tune ended with {done.returncode}: {done.stderr[-800:]}")
     return dict(tuned(json.loads(done.stdout)), code=done.returncode, suggestions=os.path.exists(folder + "/suggestions.md"))
+
+
+def tuneandcheck(kernel):
+    """A search of five minutes; what it suggests becomes the defaults, and a check judges that like any other change."""
+    found, folder = tune(kernel, "5m"), WORK + "/tune-" + kernel
+    if found["why_not"] or not found["best"]:
+        return found
+    applied = subprocess.run([PAWL, "tune", kernel, "--last", "--apply"], cwd=project(), env=ENV, capture_output=True, text=True)
+    diff = subprocess.run(["git", "diff"], cwd=project(), capture_output=True, text=True).stdout
+    check = subprocess.run([PAWL, "check", kernel, "--json", "-o", folder + "/check.md", "-o", folder + "/check.html"], cwd=project(), env=ENV, capture_output=True, text=True)
+    print(applied.stdout, applied.stderr, diff, check.stderr[-3000:])
+    verdicts = {f'{r["kernel"]}/{r["config"]}': r.get("verdict") for r in json.loads(check.stdout)["rows"]} if check.stdout else {}
+    subprocess.run(["git", "checkout", "-q", "."], cwd=project(), check=True)
+    return dict(found, applied={"code": applied.returncode, "check": check.returncode, "diff": diff, "verdicts": verdicts})
 
 
 def tunerate():
@@ -309,6 +345,8 @@ def tunerate():
     shutil.rmtree(WORK + "/cache-tune", ignore_errors=True)
     done = subprocess.run([sys.executable, WORK + "/figures/sequential.py", WORK + "/examples/cuda/gemm.cu", "60"], capture_output=True, text=True)
     print(done.stderr[-3000:])
+    if done.returncode:
+        raise SystemExit(f"sequential.py ended with {done.returncode}: {done.stderr[-500:]}")
     plain = json.loads(done.stdout)
     return {"plain": plain, "pawl": tune("gemm/square_4k", "90s", "--strategy", "random", cache="cache-tune")}
 
@@ -323,7 +361,7 @@ def calibrate():
 
 STAGES = dict(start=start, agreement=agreement, spread=spread, sandbox=sandbox, dobench=lambda: sdpa_time.dobench(WORK, bench, rows), sweep=sweep, rivals=rivals, matrix=matrix, ten=ten, fourteen=fourteen, cheats=cheats, launchers=launchers,
               torch=torch, sanitize=sanitize, why=why, demo=demo, calibrate=calibrate,
-              tunerate=tunerate, tunegemm=lambda: tune("gemm", "5m"), tuneattention=lambda: tune("attention_f16", "5m"),
+              tunerate=tunerate, tuneenergy=tuneenergy, tunegemm=lambda: tuneandcheck("gemm"), tuneattention=lambda: tuneandcheck("attention_f16"),
               **{name: lambda name=name: frameworks.measure(name, PAWL, WORK, ENV) for name in frameworks.KERNELS})
 SKIPPED = 77
 

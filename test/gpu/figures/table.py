@@ -55,7 +55,9 @@ def table(results):
         out.append(("settings a minute, gemm", f'{60 * ours["trials"] / max(ours["searched_s"], 1e-9):.0f}; one after the other {60 * plain["tried"] / plain["seconds"]:.0f}; device busy {100 * ours["busy_s"] / max(ours["searched_s"], 1e-9):.0f}% (launches {100 * (ours["launches_s"] or 0) / max(ours["searched_s"], 1e-9):.0f}%)', ">= 4 times; >= 60%"))
     for name in "tunegemm", "tuneattention":
         if s := load(name):
-            out.append((name, f'{s["trials"]} settings in {s["spent_s"]:.0f} s, {s["ended"]}; ' + (f'{100 * s["overall"]:+.1f}% {s["best"]}' if s["best"] else "") + (f'; {s["why_not"]}' if s["why_not"] else ""), "<= 305 s"))
+            out.append((name, f'{s["trials"]} settings in {s["spent_s"]:.0f} s, {s["ended"]}; ' + (f'{100 * s["overall"]:+.1f}% {s["best"]}' if s["best"] else "") + (f'; {s["why_not"]}' if s["why_not"] else "") + (f'; applied and checked: {sorted(s["applied"]["verdicts"].values())}' if s.get("applied") else ""), "<= 305 s"))
+    if s := load("tuneenergy"):
+        out.append(("tuneenergy", f'{s["trials"]} settings in {s["spent_s"]:.0f} s, {min(s["watts"], default=0):.0f} to {max(s["watts"], default=0):.0f} W, {s["front"]} that no other beats in both', "<= 65 s"))
     if s := load("why"):
         out.append(("profile of one config", f'{s["seconds"]:.1f} s, {s["metrics"]} facts, first finding {(s["findings"] or ["none"])[0]}, {sum(s["kept"].values()) / 1e6:.1f} MB kept', "<= 10 s"))
     if s := load("demo"):

@@ -217,3 +217,22 @@ void stream_stores(const float *x, float *out, int64_t n) {
 #endif
   for (; i < n; i++) out[i] = 1.25f * x[i];
 }
+
+/* Rows that begin at multiples of 32 bytes are done as in softmax; others with care, and far slower. */
+void aligned_rows(const float *x, float *out, int64_t rows, int64_t cols) {
+  if (cols % 8 == 0) {
+    softmax_rows(x, out, rows, cols);
+    return;
+  }
+  for (int64_t r = 0; r < rows; r++) {
+    const float *in = x + r * cols;
+    long double most = in[0], sum = 0;
+    for (int64_t i = 1; i < cols; i++) most = in[i] > most ? in[i] : most;
+    for (int again = 0; again < 4; again++) { /* the sum is corrected as often */
+      long double sums = 0;
+      for (int64_t i = 0; i < cols; i++) sums += expl(in[i] - most);
+      sum = again == 0 ? sums : (sum + sums) / 2;
+    }
+    for (int64_t i = 0; i < cols; i++) out[r * cols + i] = (float)(expl(in[i] - most) / sum);
+  }
+}
