@@ -37,7 +37,7 @@ func (o *historyTrendOptions) AddFlags(f *pflag.FlagSet) {
 func newHistoryTrend(e *env) *cobra.Command {
 	opts := &historyTrendOptions{}
 	return withFlags(&cobra.Command{
-		Use: "trend KERNEL[/CONFIG]", Short: "how a kernel's time went over the commits, and where it moved", Args: cobra.ExactArgs(1),
+		Use: "trend kernel[/config]", Short: "how a kernel's time went over the commits, and where it moved", Args: cobra.ExactArgs(1),
 		Long: `The line is an index: each commit's duet with the best-known version, chained where the
 baseline moved. Times of separate runs wander by tens of percent with the same code, and are not drawn.
 A change is a move of the index's level, or of the times' where the index did not move: then it was the machine.`,
@@ -117,6 +117,12 @@ func showTrend(e *env, t *history.Trend) error {
 		} else if c.Index == nil {
 			table.Add(trend.Short(c.Commit), c.Change.Words(), sure(&c.Change), "times", c.CauseWords())
 		}
+	}
+	for _, d := range t.Drifts {
+		table.Add(trend.Short(t.Places[d.From].Commit), unit.Percent(d.Size), "", "duets", "drifts, by no commit alone, until "+trend.Short(t.Places[d.To-1].Commit))
+	}
+	if t.Times.Flips > 0 {
+		e.print("  times of separate runs go to and fro between two speeds of the machine, %s\n", unit.Plural(t.Times.Flips, "time", "times"))
 	}
 	if len(table.Rows) == 0 {
 		e.print("  its level has not moved\n")

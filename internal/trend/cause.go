@@ -30,6 +30,7 @@ type TimeChange struct {
 type Times struct {
 	Segments []Segment    `json:"segments"` // in seconds
 	Changes  []TimeChange `json:"changes"`
+	Drifts   []Drift      `json:"drifts,omitempty"`
 	Flips    int          `json:"flips,omitempty"` // moves between two speeds that come back again and again
 }
 
@@ -53,6 +54,9 @@ func (l *Line) Times() *Times {
 	out := &Times{Segments: []Segment{}, Changes: []TimeChange{}, Flips: len(found.Flips)}
 	for _, s := range found.Segments {
 		out.Segments = append(out.Segments, Segment{From: s.From, To: s.To, Level: math.Exp(s.Level), Error: s.Error})
+	}
+	for _, d := range found.Drifts {
+		out.Drifts = append(out.Drifts, Drift{From: d.From, To: d.To, Size: math.Expm1(d.Size)})
 	}
 	for _, c := range found.Changes {
 		from, to := found.Segments[c.Segment-1].From, found.Segments[c.Segment].To

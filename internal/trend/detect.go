@@ -87,6 +87,10 @@ func Detect(values, errors []float64) *Levels {
 		c := &out.Changes[i]
 		c.At, c.First, c.Last = at(c.At), at(c.First), at(c.Last)
 	}
+	for i := range out.Drifts {
+		d := &out.Drifts[i]
+		d.From, d.To = at(d.From), at(d.To)
+	}
 	for i := range out.Flips {
 		out.Flips[i].At = at(out.Flips[i].At)
 	}

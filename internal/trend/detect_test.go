@@ -198,12 +198,27 @@ func TestDrift(t *testing.T) {
 	if len(l.Changes) > 0 || len(l.Drifts) != 1 || math.Abs(l.Drifts[0].Size-6) > 1 {
 		t.Errorf("a rise by 6: changes %v, drifts %+v", places(l), l.Drifts)
 	}
+	if gap := Detect(append([]float64{math.NaN(), math.NaN()}, x...), nil); len(gap.Drifts) != 1 || gap.Drifts[0].To != l.Drifts[0].To+2 {
+		t.Errorf("after a gap of two: drifts %+v, before %+v", gap.Drifts, l.Drifts)
+	}
 	y := known.Autoregression(0)(200, r)
 	for i := 100; i < 200; i++ {
 		y[i] += 2
 	}
 	if l := Detect(y, nil); len(l.Drifts) > 0 || len(l.Changes) != 1 {
 		t.Errorf("a step by 2: changes %v, drifts %+v", places(l), l.Drifts)
+	}
+}
+
+// TestPrune takes out what was worth a cut only beside others.
+func TestPrune(t *testing.T) {
+	x := known.Autoregression(0)(100, rand.New(rand.NewPCG(9, 9)))
+	for i := 60; i < 100; i++ {
+		x[i] += 4
+	}
+	n := noiseOf(x, nil, []int{0, 60})
+	if got := n.prune(x, []int{0, 20, 40, 60, 80}); !slices.Equal(got, []int{0, 60}) {
+		t.Errorf("cuts left: %v, expected only that at 60", got)
 	}
 }
 

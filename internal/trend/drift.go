@@ -5,8 +5,9 @@ import "math"
 // Drift is a slow move: a straight line describes points [From, To) better than levels do. No commit made it
 // by itself.
 type Drift struct {
-	From, To int
-	Size     float64 // from its first point to its last
+	From int     `json:"from"`
+	To   int     `json:"to"`
+	Size float64 `json:"size"` // from its first point to its last
 }
 
 // shortest is how many points the shortest drift has; a shorter move is a ramp, and one change.

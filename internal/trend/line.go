@@ -55,6 +55,7 @@ type Line struct {
 	// Levels of the index, as ratios, and the changes between them. Sizes are relative: 0.05 is 5% slower.
 	Segments []Segment    `json:"segments"`
 	Changes  []LineChange `json:"changes"`
+	Drifts   []Drift      `json:"drifts,omitempty"` // relative, too
 }
 
 // line is a line while it grows.

@@ -213,6 +213,43 @@ func TestUnchangedIsNoLevel(t *testing.T) {
 	}
 }
 
+// TestAnchorError moves the baseline by a duet that is uncertain: all places after it share its error, which is no change.
+func TestAnchorError(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	var points []Point
+	for i := range 60 {
+		p := Point{Commit: commit(i), Run: "r", Best: commit(0), ToBest: estimate(math.Exp(duetError*r.NormFloat64()), duetError)}
+		if i == 30 {
+			p.ToBest, p.Moved = estimate(1.01, 0.01), true
+		}
+		if i > 30 {
+			p.Best = commit(30)
+		}
+		points = append(points, p)
+	}
+	if l := NewLine(points); len(l.Changes) > 0 {
+		t.Errorf("a baseline moved to what is as fast, known to ± 2%%: %+v", l.Changes)
+	}
+	points[30].ToBest = estimate(1.05, duetError)
+	if l := NewLine(points); len(l.Changes) != 1 {
+		t.Errorf("moved to what is 5%% slower, known to ± 0.3%%: %+v", l.Changes)
+	}
+}
+
+// TestLineDrifts loses 4% over 120 commits, in no step that any duet shows.
+func TestLineDrifts(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	var points []Point
+	for i := range 120 {
+		slower := 0.04 * float64(i) / 119
+		points = append(points, Point{Commit: commit(i), Run: "r", Best: commit(0), ToBest: estimate(math.Exp(slower+0.01*r.NormFloat64()), 0.01)})
+	}
+	l := NewLine(points)
+	if len(l.Drifts) != 1 || math.Abs(l.Drifts[0].Size-0.04) > 0.01 || len(l.Changes) > 0 {
+		t.Errorf("drifts %+v, changes %+v", l.Drifts, l.Changes)
+	}
+}
+
 // TestContradicted is about a duet that erred: the next commit's duets say so.
 func TestContradicted(t *testing.T) {
 	h := &history{seconds: []float64{1, 1, 1, 1, 1, 1, 1}, r: rand.New(rand.NewPCG(1, 1))}

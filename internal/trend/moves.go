@@ -66,6 +66,9 @@ func (l *line) stretchChanges(from, to int) {
 		c.Low, c.High = c.Size-half, c.Size+half
 		l.Changes = append(l.Changes, l.relative(c, from, false))
 	}
+	for _, d := range found.Drifts {
+		l.Drifts = append(l.Drifts, Drift{From: from + d.From, To: from + d.To, Size: math.Expm1(d.Size)})
+	}
 	l.direct(from, to)
 }
 
