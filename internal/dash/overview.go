@@ -25,12 +25,13 @@ type tile struct {
 	Code    string
 	Address string
 	Mark    mark
-	Point   *history.Point // the newest
+	Point   *history.Point // the newest that says something
 	Spark   template.HTML
 	Says    string // for those who cannot see it
 	Change  *store.Change
 	Debt    *trend.Estimate // behind the best-known, if clearly so
 	Noted   bool
+	Same    bool // the commits after Point have the same code
 	Index   *trend.Estimate
 	Class   string // where tiles of several classes stand beside each other
 }
@@ -160,8 +161,8 @@ func (s *Server) tiles(ctx context.Context) ([]tile, error) {
 		if len(line) == 0 {
 			continue
 		}
-		last := line[len(line)-1].Last()
-		t := tile{Series: of, Code: codeOf(of), Address: links.Series(of), Mark: markOf(last.Verdict), Point: last, Spark: spark(line), Change: last.Base, Noted: len(last.Notes) > 0, Index: line[len(line)-1].Index}
+		last, same := judged(line)
+		t := tile{Same: same, Series: of, Code: codeOf(of), Address: links.Series(of), Mark: markOf(last.Verdict), Point: last, Spark: spark(line), Change: last.Base, Noted: len(last.Notes) > 0, Index: line[len(line)-1].Index}
 		if d := line[len(line)-1].Debt; d != nil && d.Low > 1 {
 			t.Debt = d
 		}
@@ -171,6 +172,17 @@ func (s *Server) tiles(ctx context.Context) ([]tile, error) {
 		return cmp.Or(cmp.Compare(a.Series.Kernel, b.Series.Kernel), cmp.Compare(a.Series.Config, b.Series.Config), cmp.Compare(a.Series.Class, b.Series.Class))
 	})
 	return tiles, nil
+}
+
+// judged returns the newest point of a line that says something: of commits whose code is that of their
+// base, nothing new is known. same: there are such commits after it.
+func judged(line []place) (last *history.Point, same bool) {
+	for i := len(line) - 1; i >= 0; i-- {
+		if p := line[i].Last(); p.Verdict != result.Unchanged {
+			return p, i < len(line)-1
+		}
+	}
+	return line[len(line)-1].Last(), false
 }
 
 // view is what of the history somebody looks at. It stands in the address whole, so that it can be shared.

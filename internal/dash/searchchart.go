@@ -210,6 +210,7 @@ func (h *hunt) coordinates() template.HTML {
 	}
 	var d drawing
 	d.open("coordinates", "each measured setting as a line over the params: "+unit.Count(len(costs)))
+	d.paths("lines", plain.String(), "lines good", best.String(), "lines winner", winner.String())
 	for i, p := range h.Space.Params {
 		d.rule("grid", x(i), 0.08, x(i), 0.92)
 		d.text("axis", x(i), 0.03, anchorOf(i, axes), shorten(p.Name, 18))
@@ -221,7 +222,6 @@ func (h *hunt) coordinates() template.HTML {
 	}
 	d.rule("grid", x(axes-1), 0.08, x(axes-1), 0.92)
 	d.text("axis", x(axes-1), 0.03, "end", "cost")
-	d.paths("lines", plain.String(), "lines good", best.String(), "lines winner", winner.String())
 	return d.close()
 }
 

@@ -137,7 +137,7 @@ func TestClickThrough(t *testing.T) {
 	at("attention/inference_4k")
 	click(`.trend a .dot.improvement, .trend a .dot.faster`)
 	at("gate")
-	b.leave(func() { b.run(chromedp.Evaluate(`history.back()`, nil)) })
+	b.visit(shared.base + "/kernel?name=attention&config=inference_4k")
 	b.run(chromedp.Click(`tbody tr:nth-child(9) input[name=a]`), chromedp.Click(`tbody tr:nth-child(2) input[name=b]`))
 	click(`.pick button`)
 	at("attention/inference_4k: ")
