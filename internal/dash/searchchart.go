@@ -89,7 +89,7 @@ func trialClass(t *result.Trial) string {
 
 // scale is a scale of costs, which leaves the far ones at the edge: what matters is near the best.
 func (h *hunt) scale() (plot.Scale, bool) {
-	low, high := math.Inf(1), math.Inf(-1)
+	low := math.Inf(1)
 	var all []float64
 	for _, t := range h.Trials {
 		if t.Cost > 0 {
@@ -101,7 +101,7 @@ func (h *hunt) scale() (plot.Scale, bool) {
 		return plot.Log(1, 2), false
 	}
 	slices.Sort(all)
-	high = max(all[len(all)*9/10], low*1.05)
+	high := max(all[len(all)*9/10], low*1.05)
 	if h.Today != nil && h.Today.Cost > 0 {
 		high = max(high, h.Today.Cost*1.05)
 	}

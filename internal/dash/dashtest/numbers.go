@@ -108,8 +108,11 @@ func (t *teller) search(n, trials int) *result.Report {
 
 var space = result.Space{
 	Params: []result.SpaceParam{
-		{Name: "BLOCK_M", Values: []string{"64", "128", "256"}, Default: "128"}, {Name: "BLOCK_N", Values: []string{"32", "64", "128"}, Default: "64"},
-		{Name: "WARPS", Values: []string{"4", "8"}, Default: "4"}, {Name: "STAGES", Values: []string{"1", "2", "3", "4"}, Default: "2"}, {Name: "SWIZZLE", Values: []string{"off", "on"}, Default: "off"},
+		{Name: "BLOCK_M", Values: []string{"64", "128", "256"}, Default: "128"},
+		{Name: "BLOCK_N", Values: []string{"32", "64", "128"}, Default: "64"},
+		{Name: "WARPS", Values: []string{"4", "8"}, Default: "4"},
+		{Name: "STAGES", Values: []string{"1", "2", "3", "4"}, Default: "2"},
+		{Name: "SWIZZLE", Values: []string{"off", "on"}, Default: "off"},
 	},
 	Constraints: []string{"BLOCK_M % (16 * WARPS) == 0"}, Cartesian: 144, Size: 120, Exact: true,
 }

@@ -1,9 +1,8 @@
-// Command write makes a project with a long history in a folder, for tests that run the shipped binary.
+// Command story makes a project with a long history in a folder, for tests that run the shipped binary.
 package main
 
 import (
 	"context"
-	"log"
 	"os"
 	"time"
 
@@ -12,9 +11,9 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		log.Fatal("usage: write FOLDER")
+		panic("usage: story FOLDER")
 	}
 	if err := dashtest.Usual(time.Now()).Write(context.Background(), os.Args[1]); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 }
