@@ -317,6 +317,8 @@ func TestPasswordStaysSecret(t *testing.T) {
 		cancel()
 		if err == nil || hintOf(func() *diag.Problem { p, _ := errors.AsType[*diag.Problem](err); return p }()) == "" {
 			t.Errorf("%s: %v", address, err)
+		} else if strings.HasSuffix(address, "/none") && !strings.Contains(diag.Problems(err)[0].Hint, "createdb") {
+			t.Errorf("no hint to create the database: %v", diag.Problems(err)[0].Hint)
 		} else if strings.Contains(err.Error()+diag.Problems(err)[0].Detail(), "s3cret") {
 			t.Errorf("the password is in %q", err)
 		}

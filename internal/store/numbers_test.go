@@ -55,6 +55,24 @@ func TestPackExact(t *testing.T) {
 	})
 }
 
+// A list that is cut off is no shorter list.
+func TestUnpackCut(t *testing.T) {
+	for _, list := range [][]float64{{1, 2, 3, 400, 5}, {math.Pi, math.E, 1e-9}, {0.0521e-3 - 1.5e-6, 1}} {
+		packed := pack(nil, list, []scale{{1.5e-6, 1}})
+		for n := range packed {
+			if got, _, err := unpack(packed[:n], []scale{{1.5e-6, 1}}, maxList); err == nil {
+				t.Errorf("%d of %d bytes became %v", n, len(packed), got)
+			}
+		}
+		if _, _, err := unpack(packed, nil, 2); err == nil && len(list) > 2 {
+			t.Error("more numbers than allowed")
+		}
+	}
+	if _, _, err := unpack(pack(nil, []float64{float64(float32(0.0521))*1e-3 - 1.5e-6, float64(float32(0.053))*1e-3 - 1.5e-6}, []scale{{1.5e-6, 1}}), nil, maxList); err == nil {
+		t.Error("a scale that is not there")
+	}
+}
+
 // Samples take the room that their noise needs, and no more.
 func TestPackSmall(t *testing.T) {
 	var clock, cuda, stepped, steady []float64

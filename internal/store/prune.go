@@ -14,7 +14,7 @@ type Keep struct {
 	Since time.Time // those that started then or later
 }
 
-const pruneBatch = 1000 // runs in a transaction: others write meanwhile
+var pruneBatch = 1000 // runs in a transaction: others write meanwhile. Tests make it smaller
 
 // Prune removes old runs, and returns how many. The room that they took is given back to the disk.
 func (db *DB) Prune(ctx context.Context, keep Keep) (removed int, err error) {

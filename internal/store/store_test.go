@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -310,8 +311,10 @@ func TestNotes(t *testing.T) {
 	})
 }
 
-// Old runs go with all that they have; noted ones and the newest stay.
+// Old runs go with all that they have, a few at a time; noted ones and the newest stay.
 func TestPrune(t *testing.T) {
+	defer func(n int) { pruneBatch = n }(pruneBatch)
+	pruneBatch = 4
 	both(t, func(t *testing.T, place Place) {
 		db := opened(t, place)
 		if n, err := db.Prune(t.Context(), Keep{Runs: 3}); err != nil || n != 0 {
@@ -348,6 +351,109 @@ func TestPrune(t *testing.T) {
 			t.Errorf("%d runs, %v", len(runs), err)
 		}
 	})
+}
+
+// What a filter says of runs holds for their points, too.
+func TestPointsOfRuns(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		for n := range 4 {
+			r := made(n, 10)
+			if n == 1 {
+				r.Origin = &result.Origin{Branch: "side", Pull: 5}
+				r.Outcome.Result = result.Failed
+			}
+			add(t, db, r)
+		}
+		for name, f := range map[string]Filter{
+			"commit": {Commit: made(1, 1).Commit.SHA}, "branch": {Branch: "side"}, "pull": {Pull: 5}, "outcome": {Outcome: result.Failed}, "scope": {Scope: Pulls},
+			"time": {Since: made(1, 1).Started, Until: made(2, 1).Started},
+		} {
+			points, err := db.Points(t.Context(), f)
+			if err != nil || len(points) != 2 || points[0].Run.ID != made(1, 1).ID {
+				t.Errorf("%s: %d points, %v", name, len(points), err)
+			}
+			if latest, err := db.Latest(t.Context(), f, 0); err != nil || len(latest) != 2 || latest[0].Run.ID != made(1, 1).ID {
+				t.Errorf("%s: %d latest points, %v", name, len(latest), err)
+			}
+		}
+		if latest, err := db.Latest(t.Context(), Filter{}, 1); err != nil || len(latest) != 2 || latest[0].Run.ID != made(3, 1).ID {
+			t.Errorf("%d latest points, %v", len(latest), err)
+		}
+		if points, err := db.Points(t.Context(), Filter{Kinds: []result.Kind{"none"}}); err != nil || len(points) != 0 {
+			t.Errorf("%d points, %v", len(points), err)
+		}
+		if name := (&Row{Kernel: "k", Config: "c"}).Name(); name != "k/c" || (&Row{Kernel: "k"}).Name() != "k" {
+			t.Error(name)
+		}
+	})
+}
+
+// A project that changes gets new dictionaries, up to a bound, and every report still comes back.
+func TestDictionaries(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		random := rand.New(rand.NewPCG(1, 2))
+		var all []*result.Report
+		for n := range maxDictionaries + 8 {
+			r := made(n, 1)
+			for range 60 { // text that no other report has
+				r.Warnings = append(r.Warnings, result.Warning{Code: "x", Message: fmt.Sprintf("%x%x%x", random.Uint64(), random.Uint64(), random.Uint64())})
+			}
+			add(t, db, r)
+			all = append(all, r)
+		}
+		var count int
+		if err := db.sql.QueryRow(`SELECT count(*) FROM dictionaries`).Scan(&count); err != nil || count != maxDictionaries {
+			t.Errorf("%d dictionaries, %v; expected %d", count, err, maxDictionaries)
+		}
+		again := opened(t, place)
+		for _, want := range all {
+			got, err := again.Report(t.Context(), want.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	})
+}
+
+// A report that the disk has damaged is an error that names the run.
+func TestDamagedDocument(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		add(t, db, made(1, 100))
+		var whole []byte
+		if err := db.sql.QueryRow(`SELECT data FROM documents`).Scan(&whole); err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range map[string][]byte{"cut": whole[:len(whole)/2], "empty": {}, "cut at its end": whole[:len(whole)-9], "too long": append(slices.Clone(whole), 1, 2, 3)} {
+			if _, err := db.sql.Exec(db.query(`UPDATE documents SET data = $1`), data); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := db.Document(t.Context(), made(1, 1).ID); err == nil || !strings.Contains(err.Error(), "the report of run "+made(1, 1).ID+" is damaged") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := db.sql.Exec(`DELETE FROM dictionaries`); err != nil {
+			t.Fatal(err)
+		}
+		fresh := opened(t, place)
+		if _, err := fresh.Document(t.Context(), made(1, 1).ID); err == nil || !strings.Contains(err.Error(), "its dictionary 1 is missing") {
+			t.Error(err)
+		}
+	})
+}
+
+func TestIn(t *testing.T) {
+	if got := In("/p/.pawl", ""); got != (Place{File: "/p/.pawl/history.db"}) {
+		t.Errorf("%+v", got)
+	}
+	if got := In("/p/.pawl", "postgres://h/d"); got != (Place{URL: "postgres://h/d"}) {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestMarks(t *testing.T) {
