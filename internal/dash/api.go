@@ -56,10 +56,16 @@ func (s *Server) apiSeries(r *http.Request) (*reply, error) {
 	return answerJSON(map[string]any{"series": list})
 }
 
-// apiPlace is a commit of a series.
+// apiPlace is a commit of a series, with what its newest run that counts has found.
 type apiPlace struct {
 	trend.Place
-	Points []history.Point `json:"points"` // its runs
+	Run     string         `json:"run"`
+	At      time.Time      `json:"at"`
+	Verdict result.Verdict `json:"verdict,omitempty"`
+	Base    *store.Change  `json:"base,omitempty"`
+	Best    *store.Change  `json:"best,omitempty"`
+	RoofPct float64        `json:"roof_pct,omitempty"`
+	Notes   []store.Note   `json:"notes,omitempty"`
 }
 
 // apiChange is a change of a series' level.
@@ -108,7 +114,8 @@ func (s *Server) apiPoints(r *http.Request) (*reply, error) {
 	places := make([]apiPlace, 0, span.To-span.From)
 	changes := []apiChange{}
 	for _, p := range t.Line[span.From:span.To] {
-		places = append(places, apiPlace{p.Place, p.Points})
+		last := p.Last()
+		places = append(places, apiPlace{p.Place, last.Run.ID, last.Run.Started, last.Verdict, last.Row.Base, last.Row.Best, last.RoofPct, last.Notes})
 		if p.Change != nil {
 			changes = append(changes, apiChange{p.Change.Commit, p.Change.Size, p.Change.Low, p.Change.High, p.Change.Confidence, p.Change.Provisional, p.Change.Words()})
 		}

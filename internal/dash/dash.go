@@ -10,7 +10,6 @@ package dash
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"pawl/internal/history"
@@ -82,33 +81,4 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/logout", s.logout)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { s.fail(w, notFound("there is no such page")) })
 	return s.guard(mux)
-}
-
-// lineCache has the order of commits. Git is asked at most every few seconds.
-type lineCache struct {
-	mu    sync.Mutex
-	line  *history.Line
-	stamp string
-	asked time.Time
-}
-
-const gitPatience = 2 * time.Second
-
-// commits returns the order of main's commits.
-func (s *Server) commits(ctx context.Context) (*history.Line, string, error) {
-	c := &s.line
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.line != nil && time.Since(c.asked) < gitPatience {
-		return c.line, c.stamp, nil
-	}
-	line, err := s.History.Line(ctx, "")
-	if err != nil {
-		return nil, "", err
-	}
-	c.line, c.asked, c.stamp = line, time.Now(), ""
-	if n := len(line.Commits); n > 0 {
-		c.stamp = line.Branch + "@" + line.Commits[n-1]
-	}
-	return c.line, c.stamp, nil
 }

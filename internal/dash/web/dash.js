@@ -45,12 +45,11 @@ function chart(figure) {
     const at = ((event.clientX - box.left) / box.width - 0.01) / 0.98;
     return Math.max(0, Math.min(places.length - 1, Math.floor(at * places.length)));
   };
-  const last = (place) => place.points[place.points.length - 1];
   const say = (i) => {
-    const place = places[i], point = last(place);
-    const parts = [place.commit.slice(0, 9), point.run.started.slice(0, 16).replace("T", " "), point.verdict || "measured"];
+    const place = places[i];
+    const parts = [place.commit.slice(0, 9), place.at.slice(0, 16).replace("T", " "), place.verdict || "measured"];
     if (place.index) parts.push(`${percent(place.index.value - 1)} against the first`);
-    if (point.base) parts.push(`${percent(point.base.median)} against its base`);
+    if (place.base) parts.push(`${percent(place.base.median)} against its base`);
     if (place.debt) parts.push(`${percent(place.debt.value - 1)} against the best-known`);
     if (picked) parts.push("a second click compares");
     note.textContent = parts.join(" · ");
@@ -88,7 +87,7 @@ function chart(figure) {
     }
   });
   const pick = (i) => {
-    const run = last(places[i]).run.id;
+    const run = places[i].run;
     if (picked === undefined) {
       picked = i;
       const mark = svg("line", { class: "picked", x1: `${100 * share(i)}%`, x2: `${100 * share(i)}%`, y1: 0, y2: "95%" });
@@ -97,8 +96,8 @@ function chart(figure) {
     }
     const to = new URL("/compare", location.href);
     const [a, b] = [Math.min(picked, i), Math.max(picked, i)];
-    to.searchParams.set("a", last(places[a]).run.id);
-    to.searchParams.set("b", a === b ? run : last(places[b]).run.id);
+    to.searchParams.set("a", places[a].run);
+    to.searchParams.set("b", a === b ? run : places[b].run);
     to.searchParams.set("kernel", page.searchParams.get("name"));
     to.searchParams.set("config", page.searchParams.get("config"));
     location.assign(to);
