@@ -565,6 +565,9 @@ func TestFollow(t *testing.T) {
 				return event
 			}
 		}
+		if err := lines.Err(); err != nil {
+			t.Error(err)
+		}
 		return "nothing"
 	}
 	if got := next(); got != "changed" {
