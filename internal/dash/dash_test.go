@@ -344,6 +344,9 @@ func TestKernelPage(t *testing.T) {
 	if got := strings.Count(page, "<circle"); got != 30 {
 		t.Errorf("%d commits are drawn, want 30", got)
 	}
+	if !strings.Contains(page, `aria-label="30 commits, 2026-11-11 to 2026-11-19: `) {
+		t.Error("the search of an earlier day is on the line")
+	}
 	var points struct {
 		Places  []apiPlace
 		Changes []apiChange
