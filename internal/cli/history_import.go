@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -105,8 +106,8 @@ func (o *historyExportOptions) AddFlags(f *pflag.FlagSet) {
 func newHistoryExport(e *env) *cobra.Command {
 	opts := &historyExportOptions{}
 	return withFlags(&cobra.Command{
-		Use: "export [kernel[/config]]", Short: "write runs as lines of JSON, or rows as CSV", Args: cobra.MaximumNArgs(1),
-		Example: "  pawl history export -o all.jsonl\n  pawl history export 'attention/*' --since 90d -o attention.csv",
+		Use: "export [kernel[/config]]", Short: "write runs as lines of JSON, rows as CSV, or the pages of pawl serve", Args: cobra.MaximumNArgs(1),
+		Example: "  pawl history export -o all.jsonl\n  pawl history export 'attention/*' --since 90d -o attention.csv\n  pawl history export -o pages/",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runHistoryExport(cmd.Context(), e, opts, strings.Join(args, ""))
 		},
@@ -118,9 +119,12 @@ func runHistoryExport(ctx context.Context, e *env, opts *historyExportOptions, s
 	if err != nil {
 		return err
 	}
+	if info, err := os.Stat(opts.output); err == nil && info.IsDir() || strings.HasSuffix(opts.output, "/") {
+		return exportPages(ctx, e, opts, selector)
+	}
 	ending := filepath.Ext(opts.output)
 	if ending != "" && ending != ".jsonl" && ending != ".csv" || ending == "" && opts.output != "" {
-		return usage("-o %s: expected a name that ends in .jsonl or .csv", opts.output)
+		return usage("-o %s: expected a name that ends in .jsonl or .csv, or a folder: DIR/", opts.output)
 	}
 	h, err := opts.open(ctx, e, store.Read)
 	if err != nil {

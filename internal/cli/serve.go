@@ -27,6 +27,7 @@ type serveOptions struct {
 	tokenFile string
 	hosts     []string
 	public    bool
+	hookFile  string
 }
 
 const serveDefault = "127.0.0.1:8770"
@@ -36,6 +37,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.listen, "listen", serveDefault, "address and port; any other than this machine's own needs a token, or --public")
 	f.StringVar(&o.tokenFile, "token-file", "", "visitors must have the token in this file; PAWL_SERVE_TOKEN has it otherwise")
 	f.StringArrayVar(&o.hosts, "host", nil, "a name that visitors may use for this server, where it is not the machine's (may be repeated)")
+	f.StringVar(&o.hookFile, "webhook-file", "", "tell the address in this file what moves on main")
 	f.BoolVar(&o.public, "public", false, "let anybody read, without a token; commands and machine details of runs are left out")
 }
 
@@ -57,6 +59,9 @@ token of at least 16 characters, from --token-file or PAWL_SERVE_TOKEN.`,
 const serveTokenVariable = "PAWL_SERVE_TOKEN"
 
 const leastToken = 16
+
+// hookEvery is how often it is looked for what moved.
+const hookEvery = 10 * time.Second
 
 // token returns what visitors must have; "": nothing.
 func (o *serveOptions) token(e *env) (string, error) {
@@ -116,6 +121,18 @@ func runServe(ctx context.Context, e *env, opts *serveOptions) error {
 	})
 	if err != nil {
 		return err
+	}
+	if opts.hookFile != "" {
+		raw, err := os.ReadFile(opts.hookFile)
+		if err != nil {
+			return fmt.Errorf("--webhook-file: %w", err)
+		}
+		go func() {
+			hook := dash.Hook{Address: strings.TrimSpace(string(raw)), File: filepath.Join(root, ".pawl", "runs", "webhook.json"), Every: hookEvery}
+			if err := server.Tell(ctx, hook); err != nil {
+				e.warn("--webhook-file %s: %v", opts.hookFile, err)
+			}
+		}()
 	}
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", opts.listen)

@@ -251,7 +251,7 @@ func TestLoginForm(t *testing.T) {
 	if w := post("/login?token="+url.QueryEscape(token), nil, nil); w.Code == http.StatusSeeOther {
 		t.Error("a token in the address logs in")
 	}
-	if w := post("/login", url.Values{"token": {strings.Repeat("x", 1<<20)}}, nil); w.Code == http.StatusSeeOther {
+	if w := post("/login", url.Values{"token": {token}, "next": {strings.Repeat("x", 1<<20)}}, nil); w.Code == http.StatusSeeOther {
 		t.Error("a huge body logs in")
 	}
 }
@@ -344,6 +344,9 @@ func TestKernelPage(t *testing.T) {
 	if got := strings.Count(page, "<circle"); got != 30 {
 		t.Errorf("%d commits are drawn, want 30", got)
 	}
+	if !strings.Contains(page, `aria-label="30 commits, 2026-11-11 to 2026-11-19: `) {
+		t.Error("the search of an earlier day is on the line")
+	}
 	var points struct {
 		Places  []apiPlace
 		Changes []apiChange
@@ -369,6 +372,9 @@ func TestFeedAndDigest(t *testing.T) {
 	var feed atomFeed
 	if err := xml.Unmarshal([]byte(s.page("/moved.atom")), &feed); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(s.page("/moved.atom?days=90&q=gemm"), "; acknowledged: known") {
+		t.Error("a note is not in the feed")
 	}
 	if len(feed.Entries) < 5 || feed.Updated < "2026-11" {
 		t.Errorf("%d entries, updated %s", len(feed.Entries), feed.Updated)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"pawl/internal/history"
+	"pawl/internal/result"
 	"pawl/internal/store"
 )
 
@@ -54,7 +55,7 @@ func (s *Server) track(ctx context.Context, of store.Series) (*track, error) {
 	if found != nil {
 		return found, nil
 	}
-	points, err := s.db().Points(ctx, store.Filter{Kernel: literal(of.Kernel), Config: literal(of.Config), Class: of.Class, Scope: store.Main})
+	points, err := s.db().Points(ctx, store.Filter{Kernel: literal(of.Kernel), Config: literal(of.Config), Class: of.Class, Scope: store.Main, Kinds: onLineKinds})
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +85,10 @@ func (s *Server) track(ctx context.Context, of store.Series) (*track, error) {
 	}
 	return one, nil
 }
+
+// onLineKinds are the kinds of runs that measure main's code as it is: what a search measures is other
+// settings, and a profiler slows kernels down.
+var onLineKinds = []result.Kind{result.KindCheck, result.KindBench}
 
 // literal makes a pattern that only one name matches.
 func literal(name string) string {

@@ -39,7 +39,7 @@ func (s *Server) moves(ctx context.Context, f moveFilter) ([]move, error) {
 		if f.Way == "slower" && verdict != result.Regression || f.Way == "faster" && verdict != result.Improvement {
 			continue
 		}
-		found, err := s.db().Points(ctx, store.Filter{Scope: store.Main, Since: f.Since, Verdict: verdict, Class: f.Class})
+		found, err := s.db().Points(ctx, store.Filter{Scope: store.Main, Since: f.Since, Verdict: verdict, Class: f.Class, Kinds: onLineKinds})
 		if err != nil {
 			return nil, err
 		}

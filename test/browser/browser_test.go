@@ -323,9 +323,19 @@ func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("make browser PICTURES=1 writes them")
 	}
+	var list struct{ Series []struct{ Kernel, Code string } }
+	fetch(t, "/api/v1/series", &list)
+	hidden := ""
+	for _, one := range list.Series {
+		if one.Kernel == hostile {
+			hidden += one.Code
+		}
+	}
 	b := open(t, 1200, 760, "light")
-	b.visit(shared.base + "/?q=a")
+	b.visit(shared.base + "/?hide=" + hidden)
+	b.run(chromedp.Evaluate(`document.querySelectorAll(".pins, .hidden").forEach(e => e.remove())`, nil))
 	b.picture(filepath.Join(*pictures, "overview.png"), false)
-	b.visit(shared.base + "/kernel?name=attention&config=training_512")
+	b.visit(shared.base + "/kernel?name=attention&config=training_2k")
+	b.run(chromedp.Evaluate(`document.querySelectorAll(".pins").forEach(e => e.remove())`, nil))
 	b.picture(filepath.Join(*pictures, "kernel.png"), false)
 }
