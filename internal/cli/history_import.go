@@ -100,7 +100,7 @@ type historyExportOptions struct {
 func (o *historyExportOptions) AddFlags(f *pflag.FlagSet) {
 	o.historyOptions.AddFlags(f)
 	o.historyFilter.AddFlags(f)
-	f.StringVarP(&o.output, "output", "o", "", "the file: .jsonl has whole reports, which import reads; .csv a line for each row (default: lines of JSON on stdout)")
+	f.StringVarP(&o.output, "output", "o", "", "the file: .jsonl has whole reports, which import reads; .csv a line for each row; a folder, DIR/, the pages of pawl serve (default: lines of JSON on stdout)")
 }
 
 func newHistoryExport(e *env) *cobra.Command {
