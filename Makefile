@@ -25,7 +25,7 @@ LDFLAGS = -s -w \
 # step announces a command and says how long it took.
 step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s: ok, %d s\n' '$(1)' $$(($$(date +%s) - began))
 
-.PHONY: all build dist dist-check demo test long setup lint fmt unit script system pool forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
+.PHONY: all build dist dist-check demo test long setup lint fmt unit script system browser pool forge selftest soak bench fuzz mutate gpu-bundle helpers clean help
 # Prerequisites are made in their order.
 .NOTPARALLEL:
 
@@ -61,7 +61,7 @@ demo: ## build pawl and let it judge six changes to the example kernels
 
 # unit keeps the processors busy, script and system often wait: beside each other they take little longer than one.
 test: setup lint ## what every change must pass: short tests; unit runs beside script and system
-	@MAKE='$(MAKE)' exec tools/lanes unit 'script system'
+	@MAKE='$(MAKE)' exec tools/lanes unit 'script browser system'
 
 long: ## the same with all draws and all cases: before a release, and when the science of a room changes
 	@$(MAKE) --no-print-directory test SHORT=
@@ -128,6 +128,9 @@ selftest: SHORT =
 selftest: build ## all of the corpus of cheats and honest kernels, of which the tests leave some out
 	$(call step,selftest,PAWL_SELFTEST=all PAWL_PYTHON="$$(tools/python)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 30m -v -run '^TestSelftest$$' ./test/system)
 
+browser: build ## the dashboard in a real browser, wide and narrow, with axe-core; installs Chromium first
+	$(call step,browser,axe="$$(tools/browser)" && PAWL_AXE="$$axe" PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -C test/browser -vet=off -trimpath -count=1 -timeout 10m $(if $(PICTURES),-pictures '$(CURDIR)/docs/pictures') .)
+
 forge: build ## the workflows of pawl ci init under actionlint, zizmor, act, gitlab-ci-local and a real Gitea; installs them first
 	@tools/setup cc git unzip zip jq python3 npm rsync shellcheck
 	$(call step,forge,PAWL_FORGE="$$(GO='$(GO)' tools/forge)" PAWL_GITEA="$$(GO='$(GO)' tools/gitea)" PAWL_BIN='$(CURDIR)/$(BIN)' $(TEST) -count=1 -timeout 30m ./test/forge)
@@ -141,7 +144,8 @@ bench: build ## benchmarks, of the rooms and of the shipped binary, beside rival
 	@tools/setup cc ninja git python3
 	@[ -x build/scipy/bin/python ] || { python3 -m venv build/scipy && build/scipy/bin/pip install -q scipy; } || echo 'bench: without SciPy'
 	@[ -x build/tuners/bin/python ] || { python3 -m venv build/tuners && build/tuners/bin/pip install -q kernel_tuner optuna; } || echo 'bench: without Kernel Tuner and Optuna'
-	@PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_TUNERS='$(CURDIR)/build/tuners/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/... ./test/pool/...
+	@[ -x build/changepoints/bin/python ] || { python3 -m venv build/changepoints && build/changepoints/bin/pip install -q apache-otava ruptures; } || echo 'bench: without apache-otava and ruptures'
+	@PAWL_CHANGEPOINTS='$(CURDIR)/build/changepoints/bin/python' PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_TUNERS='$(CURDIR)/build/tuners/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/... ./test/pool/...
 
 fuzz: ## every fuzz target, FUZZTIME each
 	@set -e; for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \

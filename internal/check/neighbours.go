@@ -172,6 +172,9 @@ func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here 
 			one.Reason = verify.Broken(here.Candidate.Instance, next, one.Reason)
 			return nearby{broken: one}, nil
 		}
+		if verify.Rounded(one) {
+			return nearby{skipped: one.Reason + ": that may be rounding, which tolerance: in pawl.yaml allows"}, nil
+		}
 		return nearby{findings: verify.Special(here.Candidate.Instance, next, one.Reason)}, nil
 	}
 	found.findings, found.factor, err = here.Cliff(ctx, bench, seconds, room.device.Alone)

@@ -35,6 +35,7 @@ type env struct {
 	args           []string // as the user wrote them
 	started        time.Time
 	database       string // address of the history, with its password; "": none is set
+	serveToken     string // what visitors of pawl serve must have; "": none is set
 	told           bool   // the terminal shows a report, whose last line says what it came to
 }
 
@@ -109,6 +110,8 @@ func Run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, args []
 	// No process that pawl starts may have the password: compilers and kernels are somebody else's code.
 	e.database = os.Getenv(databaseVariable)
 	_ = os.Unsetenv(databaseVariable)
+	e.serveToken = os.Getenv(serveTokenVariable)
+	_ = os.Unsetenv(serveTokenVariable)
 	root := newRoot(e)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -179,7 +182,7 @@ func newRoot(e *env) *cobra.Command {
 	})
 	root.AddCommand(
 		newInit(e), newCheck(e), newBench(e), newFuzz(e), newCompare(e), newProfile(e), newTune(e), newAdvise(e), newBisect(e),
-		newBaseline(e), newHistory(e), newCI(e),
+		newBaseline(e), newHistory(e), newServe(e), newCI(e),
 		newDoctor(e), newCalibrate(e), newSelftest(e), newDemo(e), newBuild(e), newWorker(e), newCell(e), newManual(e),
 	)
 	complete(root)

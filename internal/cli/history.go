@@ -40,7 +40,7 @@ func (o *historyOptions) folder() (string, error) {
 
 func newHistory(e *env) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "history", Short: "past runs: list, show, import, export, prune, note", GroupID: groupMemory,
+		Use: "history", Short: "past runs: list, show, trend, import, export, prune, note", GroupID: groupMemory,
 		Long: `The history has every bench, check, fuzz, profile and tune run of a project, with its
 whole report. It is .pawl/history.db, or the PostgreSQL database that PAWL_DB names
 (postgres://USER:PASSWORD@HOST/DATABASE), which several machines can share.`,
@@ -58,7 +58,7 @@ whole report. It is .pawl/history.db, or the PostgreSQL database that PAWL_DB na
 			return usage("expected one of: %s (see pawl history --help)", strings.Join(names, ", "))
 		},
 	}
-	cmd.AddCommand(newHistoryList(e), newHistoryShow(e), newHistoryImport(e), newHistoryExport(e), newHistoryPrune(e), newHistoryNote(e))
+	cmd.AddCommand(newHistoryList(e), newHistoryShow(e), newHistoryTrend(e), newHistoryImport(e), newHistoryExport(e), newHistoryPrune(e), newHistoryNote(e))
 	return cmd
 }
 

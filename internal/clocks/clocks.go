@@ -41,15 +41,15 @@ func farther(mine, others float64) bool { return mine > farSlower*others }
 
 // Hides compares the time of a launch beyond its claim with that of other versions. It returns the
 // median seconds that are hidden, whichever version it is compared with, 0 if none are, and whether
-// further rounds could decide. A version without such readings is not used.
+// further rounds could decide. A version without such readings is not used. The time of the others
+// counts with that in which they waited for a CPU: on a busy machine a version that takes longer waits
+// in its launches, and seems to take less than it claims.
 func Hides(c *result.ClockCheck, others ...*result.ClockCheck) (seconds float64, open bool) {
-	readings := func(o *result.ClockCheck) []float64 { return o.Beyond }
-	return least(c, others, readings, readings, allowance(hidingPart, c.ClaimedS, c.CachesS))
+	return least(c, others, func(o *result.ClockCheck) []float64 { return o.Beyond },
+		func(o *result.ClockCheck) []float64 { return sums(o.Beyond, o.Waited) }, allowance(hidingPart, c.ClaimedS, c.CachesS))
 }
 
-// HasHelp does the same for CPU time beyond that of the threads that are timed. That of the others
-// counts with the time in which they waited for a CPU: on a busy machine a version that takes longer
-// waits in its launches, and seems to work far less than it claims.
+// HasHelp does the same for CPU time beyond that of the threads that are timed.
 func HasHelp(c *result.ClockCheck, others ...*result.ClockCheck) (seconds float64, open bool) {
 	return least(c, others, func(o *result.ClockCheck) []float64 { return o.Helped },
 		func(o *result.ClockCheck) []float64 { return sums(o.Helped, o.Waited) }, allowance(helpedPart, c.ClaimedS, c.CachesS))

@@ -50,15 +50,21 @@ func TestOthersThatWait(t *testing.T) {
 		{"nobody waits", 0, 0, true},
 		{"a little", 0, 1e-6, true},
 	} {
-		mine := &result.ClockCheck{ClaimedS: 15e-6, Helped: fill(6e-6), Waited: fill(15e-6)}
-		others := &result.ClockCheck{ClaimedS: 3.1e-3, Helped: fill(tc.others), Waited: fill(tc.waited)}
+		mine := &result.ClockCheck{ClaimedS: 15e-6, Beyond: fill(6e-6), Helped: fill(6e-6), Waited: fill(15e-6)}
+		others := &result.ClockCheck{ClaimedS: 3.1e-3, Beyond: fill(tc.others), Helped: fill(tc.others), Waited: fill(tc.waited)}
 		if tc.name == "it waits" { // for a little longer than it works less
 			others.Waited = fill(tc.waited + 5e-6)
 		}
 		helped, _ := HasHelp(mine, others)
-		inTurns, _ := HasHelpInTurns(&result.TurnClocks{Claimed: fill(15e-6), Helped: mine.Helped, Waited: mine.Waited}, &result.TurnClocks{Claimed: fill(3.1e-3), Helped: others.Helped, Waited: others.Waited})
-		if (helped > 0) != tc.accused || (inTurns > 0) != tc.accused {
-			t.Errorf("%s: helped %g, in turns %g", tc.name, helped, inTurns)
+		turns := &result.TurnClocks{Claimed: fill(15e-6), Beyond: mine.Beyond, Helped: mine.Helped, Waited: mine.Waited}
+		their := &result.TurnClocks{Claimed: fill(3.1e-3), Beyond: others.Beyond, Helped: others.Helped, Waited: others.Waited}
+		inTurns, _ := HasHelpInTurns(turns, their)
+		hides, _ := Hides(mine, others)
+		hidesInTurns, _ := HidesInTurns(turns, their)
+		for name, seconds := range map[string]float64{"helped": helped, "helped in turns": inTurns, "hides": hides, "hides in turns": hidesInTurns} {
+			if (seconds > 0) != tc.accused {
+				t.Errorf("%s: %s %g", tc.name, name, seconds)
+			}
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 // returns the median seconds that are hidden, whichever version it is compared with, 0 if none are,
 // and the claim. A version without such readings is not used.
 func HidesInTurns(c *result.TurnClocks, others ...*result.TurnClocks) (seconds, claimed float64) {
-	readings := func(c *result.TurnClocks) []float64 { return c.Beyond }
-	return leastOf(c, others, readings, readings, allowedInTurns(turnsPart, c)), median(c)
+	return leastOf(c, others, func(c *result.TurnClocks) []float64 { return c.Beyond },
+		func(c *result.TurnClocks) []float64 { return sums(c.Beyond, c.Waited) }, allowedInTurns(turnsPart, c)), median(c)
 }
 
 // HasHelpInTurns does the same for CPU time beyond that of the threads that are timed.

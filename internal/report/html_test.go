@@ -71,7 +71,7 @@ func checkPage(t *testing.T, page string) {
 	elements := strings.Fields(`html head meta title style body header h1 dl div dt dd nav a main section h2 h3 article
 		table thead tbody tr th td p ul li pre details summary span b small footer img picture source svg g path line circle rect text`)
 	attributes := strings.Fields(`lang charset name content http-equiv class data-head id href scope colspan open role aria-label aria-hidden
-		width height viewBox preserveAspectRatio d x y x1 x2 y1 y2 cx cy r dx dy text-anchor alt src srcset media`)
+		width height viewBox preserveAspectRatio tabindex d x y x1 x2 y1 y2 cx cy r dx dy text-anchor alt src srcset media`)
 	d := xml.NewDecoder(strings.NewReader(page))
 	for {
 		token, err := d.Token()

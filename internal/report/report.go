@@ -1,8 +1,8 @@
 // Package report shows a Report. It turns the Report into a View (sections, tables, badges, notes
 // and plots as data: package view). Package render shows a View as text for a terminal, as Markdown
 // and HTML for people who read it elsewhere, and as CSV for other programs. Package report reads
-// the Report and nothing else. A Comment is what reviewers of a change see. The dashboard is to be made of
-// the same views.
+// the Report and nothing else. A Comment is what reviewers of a change see. The dashboard shows
+// Fragments.
 package report
 
 import (
@@ -73,6 +73,15 @@ func Markdown(r *result.Report) string { return render.Markdown(ViewOf(r, view.M
 
 // HTML renders the report as one page that needs nothing else.
 func HTML(r *result.Report) ([]byte, error) { return render.HTML(ViewOf(r, view.HTML)) }
+
+// Fragment is a report in parts of somebody else's page.
+type Fragment = render.Fragment
+
+// Fragments renders the report for a page of somebody else's, which needs Style.
+func Fragments(r *result.Report) (Fragment, error) { return render.Fragments(ViewOf(r, view.HTML)) }
+
+// Style returns the style sheet of pages and fragments.
+func Style() (string, error) { return render.Style() }
 
 // CSV renders the report for programs: times in seconds, changes as fractions.
 func CSV(r *result.Report) ([]byte, error) { return render.CSV(ViewOf(r, view.CSV)) }

@@ -16,6 +16,7 @@ type dialect struct {
 	setVersion func(ctx context.Context, tx querier, version int) error
 	shrink     string                         // gives room back to the disk; "": the database does that itself
 	remedy     func(db *DB, err error) string // what to do about an error; "": nothing is known
+	stamp      string                         // a query for four numbers, which change when the history does; "": ask Stamp's connection
 }
 
 const writeTries = 8

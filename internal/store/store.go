@@ -47,6 +47,7 @@ type DB struct {
 	names   names
 	runs    runs
 	codecs  codecs
+	watch   watch
 	stmts   sync.Map // prepared, by their text
 	series  sync.Map // numbers of series, by those of their names
 }
@@ -80,7 +81,10 @@ func open(ctx context.Context, db *DB) (*DB, error) {
 }
 
 // Close closes the history.
-func (db *DB) Close() { _ = db.sql.Close() }
+func (db *DB) Close() {
+	db.watch.close()
+	_ = db.sql.Close()
+}
 
 // Where says where the history lies: a file, or the host and the name of a database.
 func (db *DB) Where() string { return db.where }

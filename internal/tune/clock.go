@@ -29,7 +29,8 @@ func (t *tune) startClock(cancel func()) {
 // isUp reports whether the search's part of the budget is spent; the rest is for the finals. Where
 // nothing could play them yet, the search has half of that rest, too. Its caller holds the lock.
 func (t *tune) isUp() bool {
-	if time.Now().Before(t.until) {
+	verifying := min(t.verifyTime(), t.Budget/4) // the winner again, after its duets
+	if time.Now().Before(t.until.Add(-verifying)) {
 		return false
 	}
 	left := time.Until(t.began.Add(t.Budget))

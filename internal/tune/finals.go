@@ -14,6 +14,7 @@ import (
 	"pawl/internal/measure"
 	"pawl/internal/result"
 	"pawl/internal/run"
+	"pawl/internal/stat"
 	"pawl/internal/verify"
 )
 
@@ -23,13 +24,20 @@ const (
 	finalistsNear = 1.3 // times the cost of the best: trials are measured briefly
 	finalistsHope = 1.1 // times the cost of today's defaults, likewise: those were measured before any compiler worked
 	perDuet       = 3 * time.Second
+	duetTrials    = 2 // times as long as a trial
 
 	// The winner is verified again before the budget ends, or shortly after. That takes longer than
 	// verifying a trial did: answers are repeated, in a fresh cell.
-	verifyAgainTimes = 2
+	verifyAgainTimes = 3
 	verifyAgainOpen  = 300 * time.Millisecond // for each config
 	verifyGrace      = 4 * time.Second
 )
+
+// duetsTime returns about how long the duets of a finalist take, on all configs: longer on a machine
+// where a trial has taken long.
+func (t *tune) duetsTime() time.Duration {
+	return max(perDuet*time.Duration(len(t.configs)), time.Duration(duetTrials*stat.Median(append([]float64{0}, t.pace.device...))*float64(time.Second)))
+}
 
 // verifyTime returns how long it will take to verify a winner again.
 func (t *tune) verifyTime() time.Duration {
@@ -112,7 +120,7 @@ func (t *tune) playFinals(ctx context.Context) {
 	left -= min(t.verifyTime(), left/2)
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	most := max(1, min(finalistsMost, int(left/(perDuet*time.Duration(len(t.configs))))))
+	most := max(1, min(finalistsMost, int(left/t.duetsTime())))
 	trials = t.withChampions(trials[:min(len(trials), most)])
 	var all []*finalist
 	for _, trial := range trials {

@@ -3,7 +3,9 @@ package verify
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"pawl/internal/formula"
 	"pawl/internal/result"
@@ -26,6 +28,8 @@ const (
 	cliffSamples = 5
 	cliffTries   = 3    // tries after the first, which must all agree
 	cliffSpan    = 0.25 // seconds that samples are taken for
+	roundedPart  = 100  // one element of so many may be wrong by rounding,
+	roundedTimes = 16   // and by so many times the tolerance
 	alignMost    = 256  // largest power of two that a size is looked at to be a multiple of
 )
 
@@ -155,6 +159,27 @@ func cliff(here, near *spec.Instance, seconds, nearby float64, again func() (her
 		return nil, nil
 	}
 	return suspect(SpeedCliff, "%s at this size, %s at the next (%s): %.1f times as long for the same work", unit.Duration(seconds), unit.Duration(nearby), differing(here.Config, near.Config), factor()), nil
+}
+
+// Rounded reports whether what is wrong with a case may be rounding: few elements are, by little more
+// than the tolerance. At another size a sum has other roundings, and nothing is made for one size.
+func Rounded(one *result.Case) bool {
+	wrong := false
+	for _, o := range one.Outputs {
+		if o.Wrong == 0 {
+			continue
+		}
+		wrong = true
+		if o.Exact || o.NaNs+o.Blank > 0 || o.Wrong > max(1, o.Count/roundedPart) || o.Worst == nil {
+			return false
+		}
+		got, err := strconv.ParseFloat(o.Worst.Got, 64)
+		want, err2 := strconv.ParseFloat(o.Worst.Want, 64)
+		if err != nil || err2 != nil || !(math.Abs(got-want) <= roundedTimes*(o.Atol+o.Rtol*math.Abs(want))) {
+			return false
+		}
+	}
+	return wrong
 }
 
 // Special returns the finding about a kernel that is wrong at a neighbouring size.

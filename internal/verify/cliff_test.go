@@ -101,3 +101,27 @@ func TestFewSlowLaunches(t *testing.T) {
 		t.Errorf("samples may take %v s, and are cut off after %v s", spent, m.DeadlineS)
 	}
 }
+
+// A few elements that are wrong by a few times the tolerance may be rounding; many, a large error, NaN
+// or answers that must be exact are not.
+func TestRounded(t *testing.T) {
+	few := result.OutputError{Count: 65536, Wrong: 4, Atol: 1e-5, Rtol: 1e-5, Worst: &result.Element{Got: "0.86340237", Want: "0.86337744"}}
+	for name, tc := range map[string]struct {
+		change func(*result.OutputError)
+		want   bool
+	}{
+		"a few":      {func(*result.OutputError) {}, true},
+		"many":       {func(o *result.OutputError) { o.Wrong = 700 }, false},
+		"far":        {func(o *result.OutputError) { o.Worst = &result.Element{Got: "0.9", Want: "0.86"} }, false},
+		"NaN":        {func(o *result.OutputError) { o.NaNs, o.Worst = 1, &result.Element{Got: "nan", Want: "0.86"} }, false},
+		"not there":  {func(o *result.OutputError) { o.Blank = 1 }, false},
+		"exact":      {func(o *result.OutputError) { o.Exact = true }, false},
+		"none wrong": {func(o *result.OutputError) { o.Wrong = 0 }, false},
+	} {
+		o := few
+		tc.change(&o)
+		if got := Rounded(&result.Case{Outputs: []result.OutputError{{Count: 9}, o}}); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -95,6 +95,11 @@ var floors = []floor{
 		why:   "readings are compared, whoever has made them",
 	},
 	{
+		rooms: "trend",
+		uses:  "stat trend unit",
+		why:   "when a kernel changed follows from its points alone, whoever stored them",
+	},
+	{
 		rooms: "effect",
 		uses:  "result",
 		why:   "what a search has learned follows from its trials alone, whoever made them",
@@ -202,8 +207,8 @@ var floors = []floor{
 	{
 		rooms: "history",
 		// claim: artifacts are read within limits. foreign: other tools' files are imported, too; measure: with their statistics.
-		// ratchet: and so are the baseline's moves.
-		uses: "claim diag foreign git measure ratchet result store",
+		// ratchet: and so are the baseline's moves. trend: where the level of a series moved.
+		uses: "claim diag foreign git measure ratchet result store trend",
 		why:  "what was measured is asked about here, by every face alike; nothing is measured or judged",
 	},
 	{
@@ -225,16 +230,23 @@ var floors = []floor{
 		// measures. report: shows what a service answers. worker: pawl worker and pawl cell
 		// are where those processes begin. search: a replay plays strategies on recordings, with
 		// neither a project nor a Report.
-		uses: `baseline bench bisect calibrate check ci compare demo diag disk doctor draft explain forge fuzz history lab
-			report result run search selftest spec store term tune unit wake worker`,
+		// dash: pawl serve starts it.
+		uses: `baseline bench bisect calibrate check ci compare dash demo diag disk doctor draft explain forge fuzz history lab
+			report result run search selftest spec store term trend tune unit wake worker`,
 		why: face,
 	},
 	{
-		rooms: "dash mcp",
-		// As the command line, less the rooms that only it needs. Not cli: the command line
-		// starts the other faces, never the reverse.
+		rooms: "dash",
+		// plot: scales and ticks of its pictures. Not cli: the command line starts the other
+		// faces, never the reverse.
+		uses: "diag disk history plot report result run store term trend tune unit",
+		why:  "pages show what services and the history answer, and measure nothing",
+	},
+	{
+		rooms: "mcp",
+		// As the command line, less the rooms that only it needs.
 		uses: `baseline bench calibrate check compare demo diag disk doctor fuzz history lab report
-			result run selftest spec store term tune unit`,
+			result run selftest spec store term trend tune unit`,
 		why: face,
 	},
 	{

@@ -17,6 +17,8 @@ import (
 var (
 	//go:embed page.tmpl
 	pageText string
+	//go:embed document.tmpl
+	documentText string
 	//go:embed part.tmpl
 	partText string
 	//go:embed plot.tmpl
@@ -35,7 +37,7 @@ var pageTemplate = template.Must(template.Must(template.New("page").Funcs(templa
 	"edges":     func(m view.Map) string { return tileMap{m}.edges() },
 	"addressOf": addressOf, "sourceOf": sourceOf,
 	"axis": axis, "dot": dot, "levelAxis": levelAxis, "cells": cells, "steps": steps, "strip": strip, "spread": spread,
-}).Parse(pageText)).Parse(partText + plotText + styleText))
+}).Parse(pageText)).Parse(documentText + partText + plotText + styleText))
 
 // HTML renders a view as one page that needs nothing else: no network, no script, no
 // font. It holds summaries of the samples, not the samples.

@@ -1,7 +1,7 @@
 // Package view describes a report as data that is ready to be shown: sections, tables, badges,
 // notes and plots, whose words and numbers are final. It knows neither what a report is made of nor
 // what an output format looks like. report.ViewOf makes a View, and package render shows it as
-// text, Markdown, HTML or CSV. The dashboard is to take the same
+// text, Markdown, HTML or CSV. The dashboard takes the same
 // views.
 package view
 

@@ -46,7 +46,7 @@ type Series struct{ MS []float64 }
 type Duet struct{ A, B []float64 }
 
 // Read returns the rounds.
-func Read(t *testing.T) (r Rounds) {
+func Read(t testing.TB) (r Rounds) {
 	t.Helper()
 	if err := json.Unmarshal(noise, &r); err != nil {
 		t.Fatal(err)

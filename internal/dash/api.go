@@ -1,0 +1,225 @@
+package dash
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"pawl/internal/history"
+	"pawl/internal/result"
+	"pawl/internal/store"
+	"pawl/internal/trend"
+)
+
+// The JSON API has what the pages are made of. docs/api.md describes it. Fields may be added to version
+// 1; none goes, and none changes what it means.
+
+func answerJSON(v any) (*reply, error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("write the answer: %w", err)
+	}
+	return &reply{status: http.StatusOK, kind: "application/json", body: append(body, '\n')}, nil
+}
+
+func (s *Server) apiRoot(*http.Request) (*reply, error) {
+	return answerJSON(map[string]any{
+		"version": 1, "project": s.Project, "pawl": s.Tool,
+		"series": "/api/v1/series", "points": "/api/v1/points?kernel=&config=&class=", "runs": "/api/v1/runs", "run": "/api/v1/runs/{id}",
+		"moved": "/api/v1/moved", "notes": "/api/v1/notes",
+	})
+}
+
+type apiSeries struct {
+	store.Series
+	Code    string          `json:"code"` // names it in addresses of pages
+	Verdict result.Verdict  `json:"verdict,omitempty"`
+	Index   *trend.Estimate `json:"index,omitempty"` // relative to the first of its last 24 commits
+	Last    *history.Point  `json:"last"`
+	Page    string          `json:"page"`
+}
+
+func (s *Server) apiSeries(r *http.Request) (*reply, error) {
+	v := viewOf(r.URL.Query())
+	tiles, err := s.tiles(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	list := []apiSeries{}
+	for _, t := range tiles {
+		if v.matches(t.Series) && (v.Verdict == "" || v.Verdict == t.Point.Verdict) {
+			list = append(list, apiSeries{t.Series, t.Code, t.Point.Verdict, t.Index, t.Point, t.Address})
+		}
+	}
+	return answerJSON(map[string]any{"series": list})
+}
+
+// apiPlace is a commit of a series, with what its newest run that counts has found.
+type apiPlace struct {
+	trend.Place
+	Run     string         `json:"run"`
+	At      time.Time      `json:"at"`
+	Verdict result.Verdict `json:"verdict,omitempty"`
+	Base    *store.Change  `json:"base,omitempty"`
+	Best    *store.Change  `json:"best,omitempty"`
+	RoofPct float64        `json:"roof_pct,omitempty"`
+	Notes   []store.Note   `json:"notes,omitempty"`
+}
+
+// apiChange is a change of a series' level.
+type apiChange struct {
+	Commit      string  `json:"commit"` // the first of the new level
+	Size        float64 `json:"size"`   // 0.05 is 5% slower
+	Low         float64 `json:"ci_95_low"`
+	High        float64 `json:"ci_95_high"`
+	Confidence  float64 `json:"confidence"`
+	Provisional bool    `json:"provisional,omitempty"` // so few commits follow that it may vanish again
+	Words       string  `json:"words"`
+}
+
+// seriesOf returns the one series that an address names.
+func (s *Server) seriesOf(r *http.Request) (store.Series, error) {
+	q := r.URL.Query()
+	all, err := s.db().Series(r.Context(), store.Filter{Kernel: literal(q.Get("kernel"))})
+	if err != nil {
+		return store.Series{}, err
+	}
+	var found []store.Series
+	for _, one := range all {
+		if one.Kernel == q.Get("kernel") && one.Config == q.Get("config") && (!q.Has("class") || one.Class == q.Get("class")) {
+			found = append(found, one)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return store.Series{}, &failure{http.StatusNotFound, "the history has no such kernel and config", "/api/v1/series lists all"}
+	case 1:
+		return found[0], nil
+	}
+	return store.Series{}, &failure{http.StatusBadRequest, "it was measured on several classes of devices", "name one: &class="}
+}
+
+func (s *Server) apiPoints(r *http.Request) (*reply, error) {
+	of, err := s.seriesOf(r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.track(r.Context(), of)
+	if err != nil {
+		return nil, err
+	}
+	span := spanOf(t.Line, r.URL.Query())
+	places := make([]apiPlace, 0, span.To-span.From)
+	changes := []apiChange{}
+	for _, p := range t.Line[span.From:span.To] {
+		last := p.Last()
+		places = append(places, apiPlace{p.Place, last.Run.ID, last.Run.Started, last.Verdict, last.Row.Base, last.Row.Best, last.RoofPct, last.Notes})
+		if p.Change != nil {
+			changes = append(changes, apiChange{p.Change.Commit, p.Change.Size, p.Change.Low, p.Change.High, p.Change.Confidence, p.Change.Provisional, p.Change.Words()})
+		}
+	}
+	return answerJSON(map[string]any{"series": of, "places": places, "changes": changes, "elsewhere": t.Off})
+}
+
+const mostRuns = 1000
+
+func (s *Server) apiRuns(r *http.Request) (*reply, error) {
+	q := r.URL.Query()
+	f, err := runFilter(q, 100)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := s.db().Runs(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	if runs == nil {
+		runs = []*store.Run{}
+	}
+	next := ""
+	if len(runs) == f.Limit {
+		q.Set("before", runs[len(runs)-1].ID)
+		next = "/api/v1/runs?" + q.Encode()
+	}
+	return answerJSON(map[string]any{"runs": runs, "next": next})
+}
+
+func (s *Server) apiRun(r *http.Request) (*reply, error) {
+	run, rows, err := s.db().Run(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	notes, err := s.db().Notes(r.Context(), run.ID)
+	if err != nil {
+		return nil, err
+	}
+	return answerJSON(map[string]any{"run": run, "rows": rows, "notes": notes, "report": site{}.Run(run.ID) + "/report.json"})
+}
+
+// document is the whole report of a run.
+func (s *Server) document(r *http.Request) (*reply, error) {
+	if s.Public {
+		return nil, &failure{http.StatusForbidden, "whole reports are not public", "the page of the run shows it without commands and machine"}
+	}
+	id := r.PathValue("id")
+	body, err := s.db().Document(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	return &reply{status: http.StatusOK, kind: "application/json", body: body, file: id + ".json"}, nil
+}
+
+type apiMove struct {
+	Kernel  string         `json:"kernel"`
+	Config  string         `json:"config"`
+	Class   string         `json:"class"`
+	Verdict result.Verdict `json:"verdict"`
+	Change  *store.Change  `json:"change,omitempty"`
+	Run     string         `json:"run"`
+	Commit  string         `json:"commit"`
+	At      time.Time      `json:"at"`
+	Notes   []store.Note   `json:"notes,omitempty"`
+}
+
+func movesJSON(moves []move) []apiMove {
+	list := []apiMove{}
+	for _, m := range moves {
+		list = append(list, apiMove{m.Series.Kernel, m.Series.Config, m.Series.Class, m.Point.Verdict, m.Point.Base, m.Point.Run.ID, m.Point.Run.Commit, m.Point.Run.Started, m.Point.Notes})
+	}
+	return list
+}
+
+func (s *Server) apiMoved(r *http.Request) (*reply, error) {
+	q := r.URL.Query()
+	v := viewOf(q)
+	moves, err := s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -daysOf(q, 30)), Way: q.Get("way"), Class: v.Class, Machine: q.Get("machine"), View: v})
+	if err != nil {
+		return nil, err
+	}
+	return answerJSON(map[string]any{"moved": movesJSON(moves)})
+}
+
+func (s *Server) apiNotes(r *http.Request) (*reply, error) {
+	notes, err := s.db().Notes(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	if notes == nil {
+		notes = []store.Note{}
+	}
+	return answerJSON(map[string]any{"notes": notes})
+}
+
+// limitOf reads how many things are asked for.
+func limitOf(text string, usual int) (int, error) {
+	if text == "" {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostRuns {
+		return 0, &failure{http.StatusBadRequest, fmt.Sprintf("limit=%.20s: expected a number from 1 to %d", text, mostRuns), ""}
+	}
+	return n, nil
+}

@@ -1,0 +1,114 @@
+package dash
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// policy is the Content-Security-Policy of every page: what a page needs comes from here, and nothing
+// that stands in a page itself runs. data: is for pictures of reports, which stand in the page.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Limits of a request. A login is the only one with a body.
+const (
+	maxBody    = 4 << 10
+	maxAddress = 8 << 10
+)
+
+// guard lets through requests that may be answered.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !s.knows(r.Host):
+			s.fail(w, &failure{http.StatusMisdirectedRequest, fmt.Sprintf("requests to %.80q are not answered", r.Host), "use the address that pawl serve has printed, or start it with --host NAME"})
+			return
+		case len(r.RequestURI) > maxAddress:
+			s.fail(w, &failure{http.StatusRequestURITooLong, "the address is too long", ""})
+			return
+		case r.Method != http.MethodGet && r.Method != http.MethodHead && (r.Method != http.MethodPost || r.URL.Path != "/login" && r.URL.Path != "/logout"):
+			h.Set("Allow", "GET, HEAD")
+			s.fail(w, &failure{http.StatusMethodNotAllowed, "nothing can be changed here", ""})
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if !s.mayRead(r) {
+			s.refuse(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// knows reports whether a request was sent to this server by a name that is its own. A page of somebody
+// else can make its own name mean this machine; it cannot make the browser send another name, and with a
+// bare address there is no name to change.
+func (s *Server) knows(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	if net.ParseIP(name) != nil || name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	if own, err := os.Hostname(); err == nil && name == strings.ToLower(own) {
+		return true
+	}
+	return slices.ContainsFunc(s.Hosts, func(h string) bool { return strings.EqualFold(h, name) })
+}
+
+// HTTP returns the server with limits that a slow or greedy visitor meets.
+func (s *Server) HTTP() *http.Server {
+	return &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+}
+
+// maxConnections bounds what visitors who say nothing can hold.
+const maxConnections = 512
+
+// Limit returns a listener that has at most so many connections at a time; others wait.
+func Limit(l net.Listener) net.Listener {
+	return &limited{l, make(chan struct{}, maxConnections)}
+}
+
+type limited struct {
+	net.Listener
+	room chan struct{}
+}
+
+func (l *limited) Accept() (net.Conn, error) {
+	l.room <- struct{}{}
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		<-l.room
+		return nil, err
+	}
+	return &counted{Conn: conn, leave: sync.OnceFunc(func() { <-l.room })}, nil
+}
+
+type counted struct {
+	net.Conn
+	leave func()
+}
+
+func (c *counted) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}

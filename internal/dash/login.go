@@ -1,0 +1,132 @@
+package dash
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A visitor proves once that he has the token, in a form, and gets a cookie that lasts some days. The
+// cookie has no secret: the time that it ends, and a code over that, which only this token makes. A
+// program sends the token with each request, in a header. It is never in an address, where logs and
+// histories would keep it.
+
+const (
+	cookieName = "pawl"
+	cookieLife = 7 * 24 * time.Hour
+	// failPause is how long a wrong token takes, one after another: guessing is slow.
+	failPause = 200 * time.Millisecond
+)
+
+// logins makes wrong tokens wait for each other.
+type logins struct{ mu sync.Mutex }
+
+// mayRead reports whether a request may be answered: all may where there is no token.
+func (s *Server) mayRead(r *http.Request) bool {
+	if s.Token == "" || r.URL.Path == "/login" || strings.HasPrefix(r.URL.Path, "/static/") {
+		return true
+	}
+	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return s.right(given) || s.wrong()
+	}
+	cookie, err := r.Cookie(cookieName)
+	return err == nil && s.signed(cookie.Value)
+}
+
+// right compares a token in a time that does not depend on how much of it is right.
+func (s *Server) right(given string) bool {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.Token))
+	return hmac.Equal(a[:], b[:])
+}
+
+// wrong waits, and is false.
+func (s *Server) wrong() bool {
+	s.logins.mu.Lock()
+	defer s.logins.mu.Unlock()
+	time.Sleep(failPause)
+	return false
+}
+
+// sign returns a cookie that lasts until a time.
+func (s *Server) sign(until time.Time) string {
+	text := strconv.FormatInt(until.Unix(), 10)
+	code := hmac.New(sha256.New, []byte("pawl serve cookie\x00"+s.Token))
+	code.Write([]byte(text))
+	return text + "." + base64.RawURLEncoding.EncodeToString(code.Sum(nil))
+}
+
+func (s *Server) signed(cookie string) bool {
+	text, _, _ := strings.Cut(cookie, ".")
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return false
+	}
+	until := time.Unix(seconds, 0)
+	return hmac.Equal([]byte(cookie), []byte(s.sign(until))) && s.Now().Before(until)
+}
+
+// refuse asks a person for the token, and tells a program how to send it.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/metrics" || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="pawl"`)
+		s.fail(w, &failure{http.StatusUnauthorized, "a token is needed", "send it as a header, Authorization: Bearer TOKEN; a browser logs in at /login"})
+		return
+	}
+	next := ""
+	if r.Method == http.MethodGet {
+		next = r.URL.RequestURI()
+	}
+	s.loginForm(w, http.StatusUnauthorized, next, "")
+}
+
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	next := local(r.FormValue("next"))
+	switch {
+	case s.Token == "":
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	case r.Method != http.MethodPost:
+		s.loginForm(w, http.StatusOK, next, "")
+	case r.URL.Query().Has("token"):
+		s.loginForm(w, http.StatusBadRequest, next, "A token does not belong into an address: logs keep it. Change it.")
+	case !s.right(strings.TrimSpace(r.PostFormValue("token"))):
+		s.wrong()
+		s.loginForm(w, http.StatusForbidden, next, "That is not the token.")
+	default:
+		s.setCookie(w, r, s.sign(s.Now().Add(cookieLife)), int(cookieLife.Seconds()))
+		http.Redirect(w, r, next, http.StatusSeeOther)
+	}
+}
+
+func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		s.setCookie(w, r, "", -1)
+	}
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}
+
+func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, value string, age int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName, Value: value, Path: "/", MaxAge: age, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	})
+}
+
+// local returns an address of this server; the first page for any other.
+func local(address string) string {
+	if !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsAny(address, "\\\r\n\t") {
+		return "/"
+	}
+	return address
+}
+
+func (s *Server) loginForm(w http.ResponseWriter, status int, next, problem string) {
+	s.show(w, status, "login", struct {
+		frame
+		Next, Problem string
+	}{s.frame("Log in", ""), local(next), problem})
+}

@@ -1,0 +1,113 @@
+package dash
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"pawl/internal/history"
+	"pawl/internal/result"
+	"pawl/internal/store"
+)
+
+// move is a point at which a series became slower or faster, by the judgement of its check.
+type move struct {
+	Series  store.Series
+	Point   *history.Point
+	Mark    mark
+	Slower  bool
+	Address string // of the run
+	Where   string // of the series
+	Size    float64
+}
+
+type moveFilter struct {
+	Since   time.Time
+	Way     string // slower, faster; "": both
+	Class   string
+	Machine string // digest of a fingerprint
+	View    view
+}
+
+// moves lists what moved, the newest first.
+func (s *Server) moves(ctx context.Context, f moveFilter) ([]move, error) {
+	var points []store.Point
+	for _, verdict := range []result.Verdict{result.Regression, result.Improvement} {
+		if f.Way == "slower" && verdict != result.Regression || f.Way == "faster" && verdict != result.Improvement {
+			continue
+		}
+		found, err := s.db().Points(ctx, store.Filter{Scope: store.Main, Since: f.Since, Verdict: verdict, Class: f.Class})
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, found...)
+	}
+	on, err := s.onLine(ctx, points)
+	if err != nil {
+		return nil, err
+	}
+	links := site{versions: s.sheets}
+	var made []move
+	for i := range on {
+		p := &on[i]
+		of := store.Series{Kernel: p.Kernel, Config: p.Config, Class: p.Class}
+		if !f.View.matches(of) || f.Machine != "" && f.Machine != p.Run.Machine {
+			continue
+		}
+		m := move{Series: of, Point: p, Mark: markOf(p.Verdict), Slower: p.Verdict == result.Regression, Address: links.Run(p.Run.ID), Where: links.Series(of)}
+		if p.Base != nil {
+			m.Size = p.Base.Median
+		} else if p.Best != nil {
+			m.Size = p.Best.Median
+		}
+		made = append(made, m)
+	}
+	slices.SortStableFunc(made, func(a, b move) int {
+		return cmp.Or(b.Point.Run.Started.Compare(a.Point.Run.Started), cmp.Compare(a.Series.Kernel, b.Series.Kernel), cmp.Compare(a.Series.Config, b.Series.Config))
+	})
+	return made, nil
+}
+
+type movedPage struct {
+	frame
+	View    view
+	Way     string
+	Machine string
+	Spans   []option
+	Moved   []move
+	Query   string // of the address, with its question mark
+}
+
+// spans are how many days a page may look back.
+var spans = []int{1, 7, 30, 90, 365}
+
+// daysOf reads how many days a page looks back.
+func daysOf(q url.Values, usual int) int {
+	for _, days := range spans {
+		if q.Get("days") == itoa(days) {
+			return days
+		}
+	}
+	return usual
+}
+
+func (s *Server) moved(r *http.Request) (*reply, error) {
+	q := r.URL.Query()
+	p := movedPage{frame: s.frame("What moved", "moved"), View: viewOf(q), Way: q.Get("way"), Machine: q.Get("machine")}
+	days := daysOf(q, 30)
+	for _, n := range spans {
+		p.Spans = append(p.Spans, option{itoa(n), itoa(n), n == days})
+	}
+	if r.URL.RawQuery != "" {
+		p.Query = "?" + q.Encode()
+	}
+	var err error
+	p.Moved, err = s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -days), Way: p.Way, Class: p.View.Class, Machine: p.Machine, View: p.View})
+	if err != nil {
+		return nil, err
+	}
+	return page("moved", p)
+}
