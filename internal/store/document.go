@@ -48,7 +48,7 @@ func (in *ingest) encoder(ctx context.Context, dict int64) (*zstd.Encoder, error
 	if made != nil {
 		return made, nil
 	}
-	options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithLowerEncoderMem(true)}
+	options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true)}
 	if dict != 0 {
 		data, err := in.db.dictionary(ctx, in.tx, dict)
 		if err != nil {

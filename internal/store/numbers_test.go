@@ -75,20 +75,21 @@ func TestUnpackCut(t *testing.T) {
 
 // Samples take the room that their noise needs, and no more.
 func TestPackSmall(t *testing.T) {
-	var clock, cuda, stepped, steady []float64
+	var clock, cuda, stepped, several, steady []float64
 	for i := range 1000 {
 		noise := float64(i * 7919 % 1024) // 10 bits
 		clock = append(clock, (52100+noise)/1e9)
 		cuda = append(cuda, float64(float32(0.0521+noise*1e-7))*1e-3-1.5e-6)
 		stepped = append(stepped, float64(float32((52096+32*float64(i*7919%64))/1e6))*1e-3-1.5e-6) // 6 bits
+		several = append(several, (float64(float32(0.0521+noise*1e-7))*1e-3-1.5e-6)/4)
 		steady = append(steady, 1.755)
 	}
 	for _, c := range []struct {
 		name string
 		list []float64
 		most int // bytes
-	}{{"nanoseconds", clock, 1700}, {"events", cuda, 3300}, {"stepped", stepped, 1150}, {"steady", steady, 300}} {
-		if got := len(pack(nil, c.list, []scale{{1.5e-6, 1}})); got > c.most {
+	}{{"nanoseconds", clock, 1700}, {"events", cuda, 3300}, {"stepped", stepped, 1150}, {"several launches", several, 3300}, {"steady", steady, 300}} {
+		if got := len(pack(nil, c.list, []scale{{1.5e-6, 1}, {1.5e-6, 4}})); got > c.most {
 			t.Errorf("%s: %d bytes, expected at most %d", c.name, got, c.most)
 		}
 	}

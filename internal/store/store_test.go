@@ -355,6 +355,7 @@ func TestPrune(t *testing.T) {
 
 // What a filter says of runs holds for their points, too.
 func TestPointsOfRuns(t *testing.T) {
+	sha256 := strings.Repeat("0123456789abcdef", 4) // repositories may have these
 	both(t, func(t *testing.T, place Place) {
 		db := opened(t, place)
 		for n := range 4 {
@@ -362,15 +363,16 @@ func TestPointsOfRuns(t *testing.T) {
 			if n == 1 {
 				r.Origin = &result.Origin{Branch: "side", Pull: 5}
 				r.Outcome.Result = result.Failed
+				r.Commit.SHA = sha256
 			}
 			add(t, db, r)
 		}
 		for name, f := range map[string]Filter{
-			"commit": {Commit: made(1, 1).Commit.SHA}, "branch": {Branch: "side"}, "pull": {Pull: 5}, "outcome": {Outcome: result.Failed}, "scope": {Scope: Pulls},
+			"commit": {Commit: sha256}, "beginning of a commit": {Commit: sha256[:9]}, "branch": {Branch: "side"}, "pull": {Pull: 5}, "outcome": {Outcome: result.Failed}, "scope": {Scope: Pulls},
 			"time": {Since: made(1, 1).Started, Until: made(2, 1).Started},
 		} {
 			points, err := db.Points(t.Context(), f)
-			if err != nil || len(points) != 2 || points[0].Run.ID != made(1, 1).ID {
+			if err != nil || len(points) != 2 || points[0].Run.ID != made(1, 1).ID || points[0].Run.Commit != sha256 {
 				t.Errorf("%s: %d points, %v", name, len(points), err)
 			}
 			if latest, err := db.Latest(t.Context(), f, 0); err != nil || len(latest) != 2 || latest[0].Run.ID != made(1, 1).ID {
