@@ -3,6 +3,7 @@ package dash
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -27,7 +28,7 @@ func answerJSON(v any) (*reply, error) {
 func (s *Server) apiRoot(*http.Request) (*reply, error) {
 	return answerJSON(map[string]any{
 		"version": 1, "project": s.Project, "pawl": s.Tool,
-		"series": "/api/v1/series", "points": "/api/v1/points?kernel=&config=&class=", "runs": "/api/v1/runs", "run": "/api/v1/runs/{id}",
+		"series": "/api/v1/series", "points": "/api/v1/points?kernel=&config=&class=", "line": "/api/v1/line?kernel=&config=&class=", "runs": "/api/v1/runs", "run": "/api/v1/runs/{id}",
 		"moved": "/api/v1/moved", "notes": "/api/v1/notes",
 	})
 }
@@ -110,17 +111,76 @@ func (s *Server) apiPoints(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	span := spanOf(t.Line, r.URL.Query())
+	q := r.URL.Query()
+	most, err := limitOf(q.Get("limit"), 200)
+	if err != nil {
+		return nil, err
+	}
+	span := spanOf(t.Line, q)
+	next := ""
+	if from := span.To - most; from > span.From {
+		q.Set("to", t.Line[from-1].Commit)
+		span.From, next = from, "/api/v1/points?"+q.Encode()
+	}
 	places := make([]apiPlace, 0, span.To-span.From)
-	changes := []apiChange{}
 	for _, p := range t.Line[span.From:span.To] {
 		last := p.Last()
 		places = append(places, apiPlace{p.Place, last.Run.ID, last.Run.Started, last.Verdict, last.Row.Base, last.Row.Best, last.RoofPct, last.Notes})
+	}
+	changes := []apiChange{}
+	for _, p := range t.Line {
 		if p.Change != nil {
 			changes = append(changes, apiChange{p.Change.Commit, p.Change.Size, p.Change.Low, p.Change.High, p.Change.Confidence, p.Change.Provisional, p.Change.Words()})
 		}
 	}
-	return answerJSON(map[string]any{"series": of, "places": places, "changes": changes, "elsewhere": t.Off})
+	return answerJSON(map[string]any{"series": of, "places": places, "changes": changes, "elsewhere": t.Off, "next": next})
+}
+
+// apiLine is a whole series in columns, as a chart reads it under the pointer: one value for each commit,
+// null where there is none. Numbers have six digits.
+type apiLine struct {
+	Commit  []string         `json:"commit"`
+	Run     []string         `json:"run"`
+	At      []int64          `json:"at"` // seconds since 1970
+	Verdict []result.Verdict `json:"verdict"`
+	Index   []*float64       `json:"index"`
+	Base    []*float64       `json:"base"` // change against the base
+	Debt    []*float64       `json:"debt"`
+}
+
+func (s *Server) apiLine(r *http.Request) (*reply, error) {
+	of, err := s.seriesOf(r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.track(r.Context(), of)
+	if err != nil {
+		return nil, err
+	}
+	span := spanOf(t.Line, r.URL.Query())
+	var l apiLine
+	value := func(e *trend.Estimate) *float64 {
+		if e == nil {
+			return nil
+		}
+		return rounded(e.Value)
+	}
+	for _, p := range t.Line[span.From:span.To] {
+		last := p.Last()
+		l.Commit, l.Run, l.At, l.Verdict = append(l.Commit, p.Commit), append(l.Run, last.Run.ID), append(l.At, last.Run.Started.Unix()), append(l.Verdict, last.Verdict)
+		l.Index, l.Debt = append(l.Index, value(p.Index)), append(l.Debt, value(p.Debt))
+		var base *float64
+		if last.Row.Base != nil {
+			base = rounded(last.Row.Base.Median)
+		}
+		l.Base = append(l.Base, base)
+	}
+	return answerJSON(l)
+}
+
+func rounded(v float64) *float64 {
+	v = math.Round(v*1e6) / 1e6
+	return &v
 }
 
 const mostRuns = 1000

@@ -67,7 +67,7 @@ func (s *Server) Handler() http.Handler {
 		"/{$}": (*Server).overview, "/kernel": (*Server).kernel, "/runs": (*Server).runs, "/run/{id}": (*Server).run, "/moved": (*Server).moved,
 		"/compare": (*Server).compare, "/moved.atom": (*Server).feed, "/moved.txt": (*Server).digest, "/badge.svg": (*Server).badge, "/metrics": (*Server).metrics,
 		"/run/{id}/report.json": (*Server).document,
-		"/api/v1/{$}":           (*Server).apiRoot, "/api/v1/series": (*Server).apiSeries, "/api/v1/points": (*Server).apiPoints, "/api/v1/runs": (*Server).apiRuns,
+		"/api/v1/{$}":           (*Server).apiRoot, "/api/v1/series": (*Server).apiSeries, "/api/v1/points": (*Server).apiPoints, "/api/v1/line": (*Server).apiLine, "/api/v1/runs": (*Server).apiRuns,
 		"/api/v1/runs/{id}": (*Server).apiRun, "/api/v1/moved": (*Server).apiMoved, "/api/v1/notes": (*Server).apiNotes,
 	}
 	for pattern, make := range pages {

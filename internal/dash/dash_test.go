@@ -355,6 +355,26 @@ func TestKernelPage(t *testing.T) {
 	if len(points.Places) != 30 || len(points.Changes) == 0 {
 		t.Fatalf("%d places and %d changes", len(points.Places), len(points.Changes))
 	}
+	var paged struct {
+		Places []apiPlace
+		Next   string
+	}
+	s.json("/api/v1/points?kernel=attention&config=training_2k&limit=12", &paged)
+	seen := len(paged.Places)
+	for paged.Next != "" {
+		address := paged.Next
+		paged.Next, paged.Places = "", nil
+		s.json(address, &paged)
+		seen += len(paged.Places)
+	}
+	if seen != 30 {
+		t.Errorf("pages of 12 have %d places in all, want 30", seen)
+	}
+	var line apiLine
+	s.json("/api/v1/line?kernel=attention&config=training_2k", &line)
+	if len(line.Commit) != 30 || len(line.Run) != 30 || len(line.Index) != 30 || len(line.Base) != 30 || len(line.Debt) != 30 || len(line.At) != 30 || len(line.Verdict) != 30 {
+		t.Errorf("%+v", line)
+	}
 	part := s.page("/kernel?name=attention&config=training_2k&from=" + points.Places[10].Commit[:9] + "&to=" + points.Places[14].Commit[:9])
 	if got := strings.Count(part, "<circle"); got != 5 {
 		t.Errorf("%d commits of a part are drawn, want 5", got)

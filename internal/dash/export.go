@@ -118,8 +118,8 @@ func (e *exporter) nameOf(address string) string {
 		return strings.TrimPrefix(u.Path, "/static/")
 	case u.Path == "/kernel" && !q.Has("from") && !q.Has("to"):
 		return "kernel-" + digest(q.Encode()) + ".html"
-	case u.Path == "/api/v1/points":
-		return "points-" + digest(q.Encode()) + ".json"
+	case u.Path == "/api/v1/line":
+		return "line-" + digest(q.Encode()) + ".json"
 	case strings.HasPrefix(u.Path, "/run/") && runPath.MatchString(u.Path):
 		return "run-" + strings.TrimPrefix(u.Path, "/run/") + ".html"
 	}

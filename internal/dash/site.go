@@ -41,7 +41,7 @@ func (l site) Across(of store.Series, a, b string) string {
 	return "/compare?" + url.Values{"a": {a}, "b": {b}, "kernel": {of.Kernel}, "config": {of.Config}}.Encode()
 }
 
-// Points returns where a script finds the points of a series.
-func (l site) Points(s store.Series) string {
-	return "/api/v1/points?" + url.Values{"kernel": {s.Kernel}, "config": {s.Config}, "class": {s.Class}}.Encode()
+// Line returns where a script finds the line of a series.
+func (l site) Line(s store.Series) string {
+	return "/api/v1/line?" + url.Values{"kernel": {s.Kernel}, "config": {s.Config}, "class": {s.Class}}.Encode()
 }

@@ -59,8 +59,8 @@ func BenchmarkServe(b *testing.B) {
 	if err != nil || base == "" {
 		b.Fatalf("%q, %v", line, err)
 	}
-	pages := map[string]string{"overview": "/", "trend of 5000": "/kernel?name=" + dashtest.BulkKernel + "&config=" + dashtest.BulkConfig, "points of 5000": "/api/v1/points?kernel=" + dashtest.BulkKernel + "&config=" + dashtest.BulkConfig}
-	for _, name := range []string{"overview", "trend of 5000", "points of 5000"} {
+	pages := map[string]string{"overview": "/", "trend of 5000": "/kernel?name=" + dashtest.BulkKernel + "&config=" + dashtest.BulkConfig, "line of 5000": "/api/v1/line?kernel=" + dashtest.BulkKernel + "&config=" + dashtest.BulkConfig}
+	for _, name := range []string{"overview", "trend of 5000", "line of 5000"} {
 		for _, changing := range []bool{false, true} {
 			label := name
 			if changing {

@@ -28,7 +28,8 @@ function chart(figure) {
     }
     const answer = await fetch(address);
     if (!answer.ok) return [];
-    places = (await answer.json()).places;
+    const line = await answer.json();
+    places = line.commit.map((commit, i) => ({ commit, run: line.run[i], at: new Date(1000 * line.at[i]).toISOString(), verdict: line.verdict[i], index: line.index[i], base: line.base[i], debt: line.debt[i] }));
     return places;
   };
   const percent = (v) => `${v < 0 ? "−" : v > 0 ? "+" : ""}${Math.abs(100 * v).toFixed(1)}%`;
@@ -48,9 +49,9 @@ function chart(figure) {
   const say = (i) => {
     const place = places[i];
     const parts = [place.commit.slice(0, 9), place.at.slice(0, 16).replace("T", " "), place.verdict || "measured"];
-    if (place.index) parts.push(`${percent(place.index.value - 1)} against the first`);
-    if (place.base) parts.push(`${percent(place.base.median)} against its base`);
-    if (place.debt) parts.push(`${percent(place.debt.value - 1)} against the best-known`);
+    if (place.index) parts.push(`${percent(place.index - 1)} against the first`);
+    if (place.base !== null) parts.push(`${percent(place.base)} against its base`);
+    if (place.debt) parts.push(`${percent(place.debt - 1)} against the best-known`);
     if (picked) parts.push("a second click compares");
     note.textContent = parts.join(" · ");
     cross.setAttribute("x1", `${100 * share(i)}%`);
