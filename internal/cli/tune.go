@@ -93,7 +93,7 @@ func runTune(ctx context.Context, e *env, opts *tuneOptions, patterns []string) 
 		for _, note := range notes {
 			e.warn("%s: %s", file, note)
 		}
-		opts.Known = append(opts.Known, known)
+		opts.Known = append(opts.Known, tune.Known{Tuning: known, File: file})
 	}
 	r, live, err := opts.prepare(e, result.KindTune, patterns, given(opts.seed), &opts.Lab)
 	if err != nil {

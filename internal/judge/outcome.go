@@ -239,6 +239,8 @@ func ofSearch(r *result.Report, _ map[result.Verdict]int) (result.Ending, string
 	worked, failed := t.Candidates()
 	today := t.Default()
 	switch lost := t.Count(result.TrialLost); {
+	case t.Ended == "workers":
+		return result.Unjudged, "no worker was left: the trials are kept, and --resume goes on"
 	case worked > 0:
 		return result.Passed, ""
 	case failed > 0:

@@ -160,7 +160,7 @@ func (s *search) commonest() string {
 // next says what to do now.
 func (s *search) next() string {
 	switch {
-	case s.r.Interrupted:
+	case s.r.Interrupted, s.Ended == "workers":
 		return s.resume() + " goes on"
 	case s.suggested() && !slices.Contains(s.r.Command, "--apply"):
 		return "apply it: " + s.again() + " --last --apply"

@@ -84,8 +84,12 @@ func (o outdone) remark() string {
 	if o.row == nil {
 		return ""
 	}
-	if v := o.row.Verdict; o.row.Fault == nil && (v == result.Improvement || v == result.Maintained) {
+	switch v := o.row.Verdict; {
+	case o.row.Fault != nil:
+	case v == result.Improvement, v == result.Maintained:
 		return "" // the numbers say so
+	case v == result.Inconclusive && o.change != nil && o.change.High < 0:
+		return "faster; how much is less exact than a check asks"
 	}
 	return status(o.row)
 }

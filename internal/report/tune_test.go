@@ -59,11 +59,18 @@ func TestTuneSays(t *testing.T) {
 	unplayed.Tuning.Finalists, unplayed.Rows, unplayed.Tuning.NoSuggestion = nil, nil, "the search ended before the best could play"
 	whole.Interrupted, whole.Tuning.Ended = true, "interrupted"
 	whole.Tuning.Space.Size, whole.Tuning.Space.Exact = float64(len(whole.Tuning.Trials)), true
+	deserted, coarse := attentionSearch(), attentionSearch()
+	deserted.Tuning.Finalists, deserted.Rows, deserted.Tuning.Ended = nil, nil, "workers"
+	deserted.Tuning.NoSuggestion = "no worker was left to play the best against today's defaults"
+	deserted.Command = []string{"pawl", "tune", "attention", "--pool", "slurm"}
+	coarse.Rows[0].Verdict, coarse.Rows[0].Reasons = result.Inconclusive, []result.Reason{result.Unconfirmed}
 	for name, test := range map[string]struct {
 		r    *result.Report
 		says []string
 		not  string
 	}{
+		"no worker left":         {deserted, []string{"no worker was left to play", "pawl tune attention --pool slurm --resume goes on", "when no worker was left: a truncated"}, "apply it"},
+		"sure, but not exact":    {coarse, []string{"faster; how much is less exact than a check asks", "apply it"}, "inconclusive"},
 		"found":                  {attentionSearch(), []string{"19.9% less time on average over 3 configs than today's defaults; apply it: pawl tune attention --last --apply", "truncated search", "tied with"}, "noise, do not"},
 		"noise":                  {softmaxSearch(), []string{"nothing is suggested: the best is 2.0% faster than today's defaults: under 5% is noise, do not bother", "truncated search"}, "apply it"},
 		"every candidate failed": {searchOfFailures(), []string{"every candidate failed: 44 × compile error, most often: softmax.c:12:9: error: LANES undeclared"}, "apply it"},

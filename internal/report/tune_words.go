@@ -107,6 +107,8 @@ func (s *search) ended() string {
 		return "by its budget of " + seconds(s.BudgetS) + truncated
 	case "count":
 		return "by the number of settings that it was to try" + truncated
+	case "workers":
+		return "when no worker was left" + truncated
 	case "interrupted":
 		after := "by the user, after " + seconds(s.SpentS)
 		if s.Space.Exact && float64(len(s.Trials)) >= s.Space.Size {

@@ -12,7 +12,7 @@ type Tuning struct {
 	Compiler  string   `json:"compiler,omitempty"`
 	BudgetS   float64  `json:"budget_s"`
 	SpentS    float64  `json:"spent_s"`           // all runs of it together
-	Ended     string   `json:"ended"`             // exhausted, budget, count or interrupted
+	Ended     string   `json:"ended"`             // exhausted, budget, count, workers (none was left) or interrupted
 	Resumed   []string `json:"resumed,omitempty"` // ids of the runs that it goes on from
 	Warm      []string `json:"warm,omitempty"`    // where the points that it began with come from
 

@@ -26,6 +26,7 @@ type model struct {
 
 const (
 	maxRows    = 400 // trials that a model learns from: time grows with their cube
+	fitRows    = 200 // of them, those that its hyperparameters are fitted to, which takes that many times over
 	fitSteps   = 15
 	fewTrials  = 2   // so many new trials, and
 	refitRatio = 1.2 // so many times as many, make a new fit worthwhile
@@ -59,27 +60,32 @@ func (m *model) fit(trials []*trial, told int) {
 		m.g = newProcess(m.c)
 	}
 	m.fitted = told
-	m.rows = append(m.rows[:0], worthwhile(trials)...)
-	m.seen = len(trials)
-	x := make([][]uint8, len(m.rows))
-	for i, t := range m.rows {
-		x[i] = m.c.of(t.point)
-	}
-	y := m.values()
+	x, y := m.take(trials, fitRows)
 	m.g.fit(x, y, fitSteps)
 	m.g.reset()
+	x, y = m.take(trials, maxRows)
 	for i := range x {
 		m.g.add(x[i], y[i])
 	}
+	m.seen = len(trials)
 	m.pool = newPool(m.g)
 }
 
-// worthwhile returns the trials to learn from where there are too many: the fastest, and the latest.
-func worthwhile(trials []*trial) []*trial {
-	if len(trials) <= maxRows {
+// take makes rows of at most so many trials, and returns what the process is to know of them.
+func (m *model) take(trials []*trial, most int) (x [][]uint8, y []float64) {
+	m.rows = append(m.rows[:0], worthwhile(trials, most)...)
+	for _, t := range m.rows {
+		x = append(x, m.c.of(t.point))
+	}
+	return x, m.values()
+}
+
+// worthwhile returns the trials to learn from where there are more than that: the fastest, and the latest.
+func worthwhile(trials []*trial, most int) []*trial {
+	if len(trials) <= most {
 		return trials
 	}
-	late := len(trials) - maxRows/2
+	late := len(trials) - most/2
 	early := slices.Clone(trials[:late])
 	rank := func(t *trial) float64 {
 		if !t.told || t.Failed {
@@ -97,8 +103,8 @@ func worthwhile(trials []*trial) []*trial {
 		return 0
 	})
 	// Failures are at the end: one in eight rows is left to them, so that they are not forgotten.
-	kept := early[:maxRows*3/8]
-	return append(append(kept, early[len(early)-maxRows/8:]...), trials[late:]...)
+	kept := early[:most*3/8]
+	return append(append(kept, early[len(early)-most/8:]...), trials[late:]...)
 }
 
 // values returns the values of the rows as the process sees them. What is slower than the median is

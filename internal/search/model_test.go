@@ -111,7 +111,7 @@ func TestModelOfManyTrials(t *testing.T) {
 		}
 	}
 	kept, failures := map[*trial]bool{}, 0
-	for _, t := range worthwhile(trials) {
+	for _, t := range worthwhile(trials, maxRows) {
 		kept[t] = true
 		if t.Failed {
 			failures++
@@ -120,7 +120,7 @@ func TestModelOfManyTrials(t *testing.T) {
 	if len(kept) != maxRows || !kept[best] || !kept[latest] || failures < maxRows/20 {
 		t.Errorf("%d trials are kept, of %d; the best: %v; the latest: %v; failures: %d", len(kept), maxRows, kept[best], kept[latest], failures)
 	}
-	if few := trials[:maxRows]; len(worthwhile(few)) != maxRows {
+	if few := trials[:maxRows]; len(worthwhile(few, maxRows)) != maxRows {
 		t.Error("trials are left out though all can be held")
 	}
 }

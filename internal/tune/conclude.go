@@ -15,6 +15,8 @@ func (t *tune) conclusion() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
+	case t.deserted != nil:
+		t.tuning.Ended = "workers"
 	case t.inFlight > 0 || t.dropped > 0: // the last of them were asked for, and never tried
 		t.tuning.Ended = "budget"
 	case t.exhausted:
@@ -50,6 +52,8 @@ func (t *tune) conclude() {
 		t.tuning.NoSuggestion = "only today's defaults were tried"
 	case len(t.tuning.Finalists) == 0 && len(t.contenders()) == 0:
 		t.tuning.NoSuggestion = fmt.Sprintf("none of %d settings is faster than today's defaults", len(t.tuning.Trials))
+	case t.deserted != nil:
+		t.tuning.NoSuggestion = fmt.Sprintf("no worker was left to play the best against today's defaults: %s looked %s faster (%v)", t.kernelSetting(t.best), unit.PercentPlain(1-t.best.Cost), t.deserted)
 	case winner == nil && t.unverified():
 		t.tuning.NoSuggestion = "the budget ended before the answers of the best were verified again: " + t.kernelSetting(t.best) + " looked " + unit.PercentPlain(1-t.best.Cost) + " faster"
 	case winner == nil && t.unplayed():

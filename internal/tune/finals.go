@@ -107,8 +107,7 @@ func (t *tune) changes(trial *result.Trial) int {
 
 // hasFinalists reports whether there is something to play for, and time.
 func (t *tune) hasFinalists(ctx context.Context) bool {
-	t.conclusion()
-	return ctx.Err() == nil && t.defaultsWork && len(t.contenders()) > 0
+	return ctx.Err() == nil && t.deserted == nil && t.defaultsWork && len(t.contenders()) > 0
 }
 
 // playFinals plays the best trials against today's defaults, until the budget ends.

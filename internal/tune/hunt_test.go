@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -256,6 +257,32 @@ func TestEditedJournal(t *testing.T) {
 	}
 	if trials = h.sound(trials); len(trials) != 2 || trials[0].Cost != 0.5 || trials[1].Status != result.TrialCrash {
 		t.Errorf("%d trials: %+v", len(trials), trials)
+	}
+}
+
+// A search that goes on tries those again whose worker was lost; the others keep what they are equal to.
+func TestLostTrialsAreTriedAgain(t *testing.T) {
+	h := bare(t, 1)
+	const on = `"on": [{"config": "c0", "median_s": 1, "samples": 5, "ratio": 0.5}]`
+	head := h.heading()
+	raw, _ := json.Marshal(head)
+	lines := []string{
+		string(raw),
+		`{"n": 1, "params": {"A": "1", "B": "10"}, "status": "lost"}`,
+		`{"n": 2, "params": {"A": "2", "B": "10"}, "status": "ok", "cost": 0.5, ` + on + `}`,
+		`{"n": 3, "params": {"A": "3", "B": "10"}, "status": "lost", "same": 1}`,
+		`{"n": 4, "params": {"A": "2", "B": "20"}, "status": "same", "same": 2, "cost": 0.5, ` + on + `}`,
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, journalFile), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.resume(head, []run.Past{{ID: "1", Dir: dir}}); err != nil {
+		t.Fatal(err)
+	}
+	known := h.journal.known
+	if len(known) != 2 || known[0].N != 1 || known[0].Params["A"] != "2" || known[1].N != 2 || known[1].Same != 1 {
+		t.Errorf("%d trials: %+v", len(known), known)
 	}
 }
 

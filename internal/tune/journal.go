@@ -104,7 +104,7 @@ func (t *tune) recall(context.Context) error {
 	}
 	t.warm(own, earlier)
 	for _, known := range t.Known {
-		t.hintsOf(known.Trials, "import")
+		t.hintsOf(known.Trials, known.File)
 	}
 	t.takeOver()
 	own.Before = t.journal.before
@@ -154,14 +154,24 @@ func (t *tune) resume(own heading, earlier []run.Past) error {
 				Code: "journal", Message: fmt.Sprintf("%d of the %d trials of %s were left out: their params or numbers are none that a search writes", left, all, past.ID),
 			})
 		}
-		for i, trial := range trials {
-			trial.N, trial.Earlier = i+1, true
+		for _, trial := range trials {
 			t.journal.before = max(t.journal.before, trial.AtS)
 		}
-		t.journal.known = trials
+		t.journal.known = renumbered(slices.DeleteFunc(trials, func(trial *result.Trial) bool { return trial.Status == result.TrialLost })) // they are tried again
 		return nil
 	}
 	return &diag.Problem{Message: fmt.Sprintf("--resume: there is no earlier search of %s", t.kernel.Name), Hint: "leave --resume out to begin one"}
+}
+
+// renumbered numbers the trials of an earlier search as its own are, from 1 on; an equal one names the trial that it
+// is equal to, if that is still there.
+func renumbered(trials []*result.Trial) []*result.Trial {
+	now := map[int]int{}
+	for i, trial := range trials {
+		now[trial.N] = i + 1
+		trial.N, trial.Same, trial.Earlier = i+1, now[trial.Same], true
+	}
+	return trials
 }
 
 // sound returns the trials of a journal that a search can have written: somebody may have edited it.

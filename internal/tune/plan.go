@@ -54,6 +54,7 @@ type tune struct {
 
 	defaultsWork bool      // the scale is that of today's defaults
 	sure         bool      // the winner's interval says that it is faster than them
+	deserted     error     // why no worker is left; nil: there is one
 	until        time.Time // when the search ends, and the finals begin
 	clock        clock
 }

@@ -138,6 +138,47 @@ func TestOnlyWorkerIsLost(t *testing.T) {
 	}
 }
 
+// When no worker is left for good, what was tried is in the report, which says so and how to go on; nothing that
+// was not played is suggested.
+func TestNoWorkerIsLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var kill sync.Once
+	follow := func(e run.Event) {
+		if e.Kind != run.Tune || e.Done < 3 {
+			return
+		}
+		kill.Do(func() {
+			if err := os.WriteFile(filepath.Join(dir, "stop"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
+			raw, _ := os.ReadFile(filepath.Join(dir, "pid"))
+			pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
+			if process, err := os.FindProcess(pid); err != nil || process.Kill() != nil {
+				t.Errorf("worker %d cannot be killed", pid)
+			}
+		})
+	}
+	modes := []puppet.Script{}
+	for i := range 12 {
+		modes = append(modes, puppet.Script{Micros: 2000 - 100*float64(i)})
+	}
+	report := searched(t, follow, func(o *Options) {
+		o.Lab.Worker = append([]string{"sh", "-c", `[ ! -e "$0/stop" ] || exit 1; echo $$ >"$0/pid"; exec "$@"`, dir}, o.Lab.Worker...)
+		o.Lab.Workers = 1
+	}, modes...)
+	got := report.Tuning
+	if n := len(got.Trials); n < 3 || n >= len(modes) || got.Ended != "workers" || got.Suggested() != nil {
+		t.Errorf("%d trials, ended by %s, suggested %v", n, got.Ended, got.Suggested())
+	}
+	if !strings.Contains(got.NoSuggestion, "no worker was left") {
+		t.Errorf("nothing is suggested since %q", got.NoSuggestion)
+	}
+	if o := report.Outcome; o.Result != result.Unjudged || !strings.Contains(o.Reasons[0], "--resume goes on") {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
 // The budget holds even where verifying a winner again takes longer than the whole search: it is not
 // suggested, and the report says why.
 func TestBudgetEndsWhileTheWinnerIsVerified(t *testing.T) {

@@ -45,12 +45,18 @@ type Options struct {
 	Over      string
 	Weights   map[string]float64 // by config, for Mean; 1 where none is given
 	Resume    bool               // go on from the last search of the kernel that did not end
-	Known     []*result.Tuning   // of files: their best trials are tried first
+	Known     []Known            // their best trials are tried first
 	Compilers int                // at once; 0: one per core
 	Measure   measure.Options    // of a trial on a config
 	Duet      measure.DuetOptions
 	Lab       lab.Options
 	Devices   []int // which GPUs share the trials; nil: all there are
+}
+
+// Known is an earlier search, and the file it was read from.
+type Known struct {
+	*result.Tuning
+	File string
 }
 
 // Default returns the options of a plain `pawl tune`.
@@ -123,8 +129,12 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	defer t.journal.close()
 	r.Stage("search")
 	if err := t.search(ctx); err != nil {
-		return nil, err
+		if len(t.tuning.Trials) <= len(t.journal.known)+1 {
+			return nil, err // nothing but today's defaults was tried
+		}
+		t.deserted = err
 	}
+	t.conclusion()
 	if t.hasFinalists(ctx) {
 		r.Stage("finals")
 		t.playFinals(ctx)
