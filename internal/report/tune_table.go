@@ -42,11 +42,11 @@ func (s *search) results() *view.Table {
 		rows = append(rows, o)
 	}
 	if len(rows) > 1 {
-		rows = append(rows, outdone{name: "all, " + cmp.Or(map[string]string{"worst": "the worst"}[s.Over], "mean"), overall: &s.winner.Overall, shown: s.suggested()})
+		rows = append(rows, outdone{name: "all, " + cmp.Or(map[string]string{"worst": "the worst"}[s.Over], "mean") + when(s.Objective == "both", " of both"), overall: &s.winner.Overall, shown: s.suggested()})
 	}
 	return tableOf("results", rows, used(rows, []column[outdone]{
 		{head: "config", bytes: 120, text: func(o outdone) string { return o.name }, tone: view.Strong},
-		{head: s.what(), number: true, cell: outdone.effectOnTime},
+		{head: when(s.Objective == "energy", "energy") + when(s.Objective != "energy", "time"), number: true, cell: outdone.effectOnTime},
 		{head: "95% interval", text: func(o outdone) string { return o.interval() }},
 		{head: "δ", rank: 2, number: true, text: func(o outdone) string { return o.effect() }},
 		{head: "defaults → best", rank: 1, number: true, text: outdone.both},
@@ -96,6 +96,9 @@ func (o outdone) remark() string {
 
 // energy returns the change of a launch's energy on a config, between the trials of the two settings.
 func (s *search) energy(config string) string {
+	if c := s.winner.Energy[config]; c != nil {
+		return unit.Percent(c.Median)
+	}
 	best := s.Trial(s.winner.Trial)
 	if best == nil || s.today == nil {
 		return ""

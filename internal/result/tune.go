@@ -103,10 +103,11 @@ type TrialConfig struct {
 type Finalist struct {
 	Trial   int                `json:"trial"`
 	Params  map[string]string  `json:"params"`
-	Changes map[string]*Change `json:"changes"`         // by config: against today's defaults
-	Overall float64            `json:"overall"`         // relative change of the objective over all configs
-	Tied    bool               `json:"tied,omitempty"`  // its interval overlaps the winner's
-	Fault   *Fault             `json:"fault,omitempty"` // why it cannot win: its answers, or a cell that ended
+	Changes map[string]*Change `json:"changes"`          // by config: against today's defaults, of the objective
+	Energy  map[string]*Change `json:"energy,omitempty"` // likewise, of energy alone, where both count
+	Overall float64            `json:"overall"`          // relative change of the objective over all configs
+	Tied    bool               `json:"tied,omitempty"`   // its interval overlaps the winner's
+	Fault   *Fault             `json:"fault,omitempty"`  // why it cannot win: its answers, or a cell that ended
 }
 
 // Pick is the best setting of one config.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"pawl/internal/lab"
 	"pawl/internal/measure"
@@ -15,6 +16,9 @@ import (
 
 // energyRounds is how often the sides of a duet of energy take turns.
 const energyRounds = 6
+
+// energyTime is about how long a duet of energy takes.
+const energyTime = 7 * time.Second
 
 // energyExact is the half-width, in log-ratio, below which an interval of energy is exact: counters are
 // coarse.
@@ -31,8 +35,15 @@ func (t *tune) playEnergy(ctx context.Context, all []*finalist) {
 			if ctx.Err() != nil {
 				return
 			}
-			m.jobs, m.roles = m.jobs[:2], m.roles[:2]
-			m.change, m.fault = t.duetOfEnergy(ctx, m.jobs)
+			if m.fault != nil {
+				continue
+			}
+			var change *result.Change
+			if change, m.fault = t.duetOfEnergy(ctx, m.jobs[:2]); t.Objective == Both {
+				m.joules = change
+				continue
+			}
+			m.jobs, m.roles, m.change = m.jobs[:2], m.roles[:2], change
 		}
 	}
 }

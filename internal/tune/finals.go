@@ -36,7 +36,11 @@ const (
 // duetsTime returns about how long the duets of a finalist take, on all configs: longer on a machine
 // where a trial has taken long.
 func (t *tune) duetsTime() time.Duration {
-	return max(perDuet*time.Duration(len(t.configs)), time.Duration(duetTrials*stat.Median(append([]float64{0}, t.pace.device...))*float64(time.Second)))
+	each := perDuet
+	if t.Objective != Time {
+		each += energyTime
+	}
+	return max(each*time.Duration(len(t.configs)), time.Duration(duetTrials*stat.Median(append([]float64{0}, t.pace.device...))*float64(time.Second)))
 }
 
 // verifyTime returns how long it will take to verify a winner again.
@@ -64,6 +68,7 @@ type match struct {
 	jobs    []*lab.Job // the finalist, today's defaults, and the search's best if it is another
 	roles   []result.Role
 	change  *result.Change
+	joules  *result.Change // of energy, where both count
 	toBest  *result.Change // against the search's best; nil: it is that
 	verdict result.Verdict
 	reasons []result.Reason
@@ -129,12 +134,13 @@ func (t *tune) playFinals(ctx context.Context) {
 		}
 		all = append(all, f)
 	}
-	if t.Objective == Energy {
-		t.playEnergy(ctx, all)
-	} else {
+	if t.Objective != Energy {
 		opts := t.Duet
 		opts.Budget = max(200*time.Millisecond, min(10*time.Second, left/time.Duration(3*max(1, len(all)*len(t.configs)))))
 		t.playAll(ctx, all, opts)
+	}
+	if t.Objective != Time {
+		t.playEnergy(ctx, all)
 	}
 	for _, f := range all {
 		f.sum(t)
@@ -181,7 +187,7 @@ func (t *tune) finalist(ctx context.Context, trial, leader *result.Trial) (*fina
 	if trial != leader {
 		others, roles = append(others, leader.Params), append(roles, result.Best)
 	}
-	f := &finalist{candidate: own, trial: trial, out: &result.Finalist{Trial: trial.N, Params: trial.Params, Changes: map[string]*result.Change{}}}
+	f := &finalist{candidate: own, trial: trial, out: &result.Finalist{Trial: trial.N, Params: trial.Params, Changes: map[string]*result.Change{}, Energy: map[string]*result.Change{}}}
 	for _, job := range own.jobs {
 		f.matches = append(f.matches, &match{jobs: []*lab.Job{job}, roles: roles})
 	}
@@ -263,6 +269,10 @@ func (f *finalist) sum(t *tune) {
 			f.out.Fault = m.fault
 		}
 		c := m.change
+		if t.Objective == Both {
+			c = bothOf(m.change, m.joules)
+			f.out.Energy[t.configs[i].Name] = m.joules
+		}
 		if c == nil || m.fault != nil {
 			if f.out.Fault == nil {
 				f.out.Fault = &result.Fault{Stage: "measure", Cause: result.CauseInterrupted, Message: "the search ended before it had played on " + t.configs[i].Name}
@@ -279,6 +289,19 @@ func (f *finalist) sum(t *tune) {
 	}
 	if math.IsInf(f.out.Overall, 0) {
 		f.out.Overall = 0
+	}
+}
+
+// bothOf makes one change of those of time and energy: their geometric mean, and that of the ends of their intervals.
+func bothOf(seconds, joules *result.Change) *result.Change {
+	if seconds == nil || joules == nil {
+		return nil
+	}
+	mean := func(a, b float64) float64 { return math.Sqrt((1+a)*(1+b)) - 1 }
+	return &result.Change{
+		Median: mean(seconds.Median, joules.Median), Low: mean(seconds.Low, joules.Low), High: mean(seconds.High, joules.High),
+		Paired: true, Pairs: min(seconds.Pairs, joules.Pairs), Delta: (seconds.Delta + joules.Delta) / 2,
+		Exact: seconds.Exact && joules.Exact, Confirmed: seconds.Confirmed && joules.Confirmed, Stopped: seconds.Stopped,
 	}
 }
 

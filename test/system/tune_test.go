@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -205,5 +206,39 @@ func TestSearchOnTwoGPUs(t *testing.T) {
 	}
 	if len(report.Tuning.Trials) != 12 || report.Tuning.Workers != 2 {
 		t.Errorf("%d trials on %d devices (%v)", len(report.Tuning.Trials), report.Tuning.Workers, workers)
+	}
+}
+
+// Energy counts in the finals, too: the fake GPU uses the same power whatever it runs, so that a setting
+// that takes a third of the time takes a third of the energy.
+func TestSearchForEnergy(t *testing.T) {
+	t.Parallel()
+	objectives := []string{"both", "energy"}
+	if testing.Short() {
+		objectives = objectives[:1]
+	}
+	for _, objective := range objectives {
+		p := newCUDAProject(t, strings.Replace(cudaKernel("k", "tunable"), "source: fake.cu", "source: fake.cu\n    params: {TOOK: [300000, 100000, 200000]}", 1))
+		const scale = "KERNEL(scale, 8, 8, 4) {"
+		p.replace("fake.cu", scale, "#ifdef TOOK\nKERNEL(tunable, 8, 8, 4) { twice(args, l); l->took = TOOK; return 0; }\n#endif\n"+scale)
+		report, got := p.searched("--budget", "40s", "--objective", objective)
+		if got.code != 0 {
+			t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+		}
+		winner := report.Tuning.Suggested()
+		if winner == nil || winner.Params["TOOK"] != "100000" {
+			t.Fatalf("--objective %s suggests %+v: %s", objective, winner, report.Tuning.NoSuggestion)
+		}
+		const want = 1.0/3 - 1
+		energy := winner.Energy["c"]
+		if objective == "energy" {
+			energy = winner.Changes["c"]
+		}
+		if energy == nil || math.Abs(energy.Median-want) > 0.03 || math.Abs(winner.Overall-want) > 0.05 {
+			t.Errorf("--objective %s: %+.3f, energy %+v, want %+.3f", objective, winner.Overall, energy, want)
+		}
+		if len(report.Tuning.Front) != 1 {
+			t.Errorf("on the front: %v", report.Tuning.Front)
+		}
 	}
 }
