@@ -91,10 +91,10 @@ fmt: $(LINT) ## format the sources as lint wants them
 # simulations, which are arithmetic in one goroutine, and in short tests for most of FEW. SHARED names the tests in
 # which lab runs check and fuzz on several goroutines, and those of FEW that are about goroutines: they have it.
 GOROUTINES := ^[[:space:]]*go (func|[a-z])|\.Go\(|"sync(/atomic)?"
-ALONE := check fuzz report verify
-FEW := $(if $(SHORT),build ratchet space search/score)
+ALONE := calibrate check fuzz report verify
+FEW := $(if $(SHORT),build ratchet space search/score store dash)
 SIMULATIONS := ^Test(FamilyLevel|RulesOnRealRounds|OperatingCurveOnRealRounds|UnpairedFalseAlarms|PairMeansOnRecordedBlocks|CoverageOnRealRounds|ClustersFalseAlarms|StoppingOnWidth|BootstrapMedianCoverage|MedianCICoverage|ClosedForm)$$
-SHARED := ^(TestPoolShares|TestExamineAll$(if $(SHORT),|TestBuildersShareACache|TestDoneHoldsNoCompilerBack|TestOrderDuplicatesAndFailures|TestKilledCompiler|TestConcurrentUpdates|TestConcurrentUse$$|TestReplayStopsWhenItIsToldTo))
+SHARED := ^(TestPoolShares|TestExamineAll$(if $(SHORT),|TestBuildersShareACache|TestDoneHoldsNoCompilerBack|TestOrderDuplicatesAndFailures|TestKilledCompiler|TestConcurrentUpdates|TestConcurrentUse$$|TestReplayStopsWhenItIsToldTo|(TestManyWriters|TestMigrate|TestKernelPage|TestAnswersAreKept|TestFollowsLiveRun|TestSlowVisitor|TestConnectionsAreBounded)$$))
 
 # Lint has vetted them; without paths in them, builds of another clone serve this one; without tables for
 # debuggers, linking takes half as long.
