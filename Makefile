@@ -17,6 +17,10 @@ SHORT         ?= -short
 # to another user.
 export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
 
+# What is shipped is built without cgo. Tests are too, so that all packages are compiled once for both; only
+# the race detector needs it.
+export CGO_ENABLED := 0
+
 COMMIT  = $(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null)
 LDFLAGS = -s -w \
 	$(if $(VERSION),-X pawl/internal/cli.version=$(VERSION)) \
@@ -32,7 +36,7 @@ step = @printf '== %s\n' '$(1)'; began=$$(date +%s); { $(2); } && printf '== %s:
 all: build
 
 build: ## build bin/pawl, the binary that is shipped
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/pawl
+	@$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/pawl
 
 # Nothing of this machine, folder or day goes in: two builds of a commit are the same bytes.
 # RELEASES is the address that the files will have: pawl ci init then knows where to install from.
@@ -41,9 +45,9 @@ dist: export GOAMD64 := v1
 dist: export GOARM64 := v8.0
 dist: ## a release for Linux on amd64 and arm64: binaries, archives, .deb, .rpm, SBOM, checksums; VERSION=1.2.3
 	@rm -rf dist && for arch in amd64 arm64; do \
-		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(strip $(LDFLAGS)) $(if $(RELEASES),-X pawl/internal/cli.releases=$(RELEASES)/pawl-linux-$$arch)" \
+		GOOS=linux GOARCH=$$arch $(GO) build -trimpath -ldflags "$(strip $(LDFLAGS)) $(if $(RELEASES),-X pawl/internal/cli.releases=$(RELEASES)/pawl-linux-$$arch)" \
 			-o dist/pawl-linux-$$arch ./cmd/pawl || exit; \
-	done; CGO_ENABLED=0 $(GO) run -C tools/dist -trimpath . -folder '$(CURDIR)/dist' -source '$(CURDIR)' -epoch $(EPOCH) && cat dist/SHA256SUMS
+	done; $(GO) run -C tools/dist -trimpath . -folder '$(CURDIR)/dist' -source '$(CURDIR)' -epoch $(EPOCH) && cat dist/SHA256SUMS
 
 dist-check: ## two builds of HEAD in two folders give the same release; dpkg, rpm, mandoc, shells and SPDX's own validator read it
 	@tools/setup git dpkg-deb rpm cpio mandoc bash zsh fish python3
@@ -72,12 +76,12 @@ setup: ## install what the tests need and this machine lacks; Slurm, sshd and Po
 	@tools/engines
 
 lint: $(LINT) ## staticcheck, and the rules of the house in tools/lint/rules.go: floors, errors, comments, format
-	$(call step,lint,CGO_ENABLED=0 $(GO) vet -trimpath -vettool='$(LINT)' -whole ./... && CGO_ENABLED=0 $(GO) test -C tools/lint -vet=off -trimpath .)
+	$(call step,lint,$(GO) vet -trimpath -vettool='$(LINT)' -whole ./... && $(GO) test -C tools/lint -vet=off -trimpath .)
 
 # Go knows whether it has to be built again.
 .PHONY: $(LINT)
 $(LINT):
-	$(call step,build lint,CGO_ENABLED=0 $(GO) build -C tools/lint -trimpath -o '$(CURDIR)/$(LINT)' .)
+	$(call step,build lint,$(GO) build -C tools/lint -trimpath -o '$(CURDIR)/$(LINT)' .)
 
 fmt: $(LINT) ## format the sources as lint wants them
 	@$(LINT) fmt
@@ -87,10 +91,10 @@ fmt: $(LINT) ## format the sources as lint wants them
 # simulations, which are arithmetic in one goroutine, and in short tests for most of FEW. SHARED names the tests in
 # which lab runs check and fuzz on several goroutines, and those of FEW that are about goroutines: they have it.
 GOROUTINES := ^[[:space:]]*go (func|[a-z])|\.Go\(|"sync(/atomic)?"
-ALONE := check fuzz report verify
-FEW := $(if $(SHORT),build ratchet space search/score)
+ALONE := calibrate check fuzz report verify
+FEW := $(if $(SHORT),build ratchet space search/score store dash)
 SIMULATIONS := ^Test(FamilyLevel|RulesOnRealRounds|OperatingCurveOnRealRounds|UnpairedFalseAlarms|PairMeansOnRecordedBlocks|CoverageOnRealRounds|ClustersFalseAlarms|StoppingOnWidth|BootstrapMedianCoverage|MedianCICoverage|ClosedForm)$$
-SHARED := ^(TestPoolShares|TestExamineAll$(if $(SHORT),|TestBuildersShareACache|TestDoneHoldsNoCompilerBack|TestOrderDuplicatesAndFailures|TestKilledCompiler|TestConcurrentUpdates|TestConcurrentUse$$|TestReplayStopsWhenItIsToldTo))
+SHARED := ^(TestPoolShares|TestExamineAll$(if $(SHORT),|TestBuildersShareACache|TestDoneHoldsNoCompilerBack|TestOrderDuplicatesAndFailures|TestKilledCompiler|TestConcurrentUpdates|TestConcurrentUse$$|TestReplayStopsWhenItIsToldTo|(TestManyWriters|TestMigrate|TestKernelPage|TestAnswersAreKept|TestFollowsLiveRun|TestSlowVisitor|TestConnectionsAreBounded)$$))
 
 # Lint has vetted them; without paths in them, builds of another clone serve this one; without tables for
 # debuggers, linking takes half as long.
@@ -108,7 +112,7 @@ unit: ## the tests beside the code, with the race detector where there are gorou
 		$(if $(FEW),$(TEST) -skip '$(SHARED)' $(FEW:%=./internal/%) &&) \
 		tools/in-memory $(TEST) -timeout 8m -skip '$(SHARED)' $$(printf '%s\n' "$$packages" | grep -vxF "$$raced") && \
 		$(TEST) -run '$(SIMULATIONS)' ./internal/judge ./internal/stat ./internal/compare && \
-		CGO_ENABLED=0 $(GO) test -C tools/dist -vet=off -trimpath .)
+		$(GO) test -C tools/dist -vet=off -trimpath .)
 
 # So many tests of the shipped binary run beside each other: each starts many processes.
 PARALLEL = $(shell n=$${GOMAXPROCS:-$$(nproc)}; [ $$n -lt 4 ] && echo $$n || echo 4)
@@ -159,7 +163,7 @@ SEED  ?= 1
 COUNT ?= 150
 mutate: ## mutants of PACKAGE that its tests (and those of ALSO) do not notice; SEED=1 COUNT=150
 	@[ -n '$(PACKAGE)' ] || { echo 'mutate: name a package: make mutate PACKAGE=./internal/judge' >&2; exit 2; }
-	@mkdir -p build && PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" CGO_ENABLED=0 $(GO) run ./tools/mutate -seed '$(SEED)' -count '$(COUNT)' -also '$(ALSO)' \
+	@mkdir -p build && PAWL_PYTHON="$$(tools/python)" PAWL_TOOLKITS="$$(tools/cuda)" $(GO) run ./tools/mutate -seed '$(SEED)' -count '$(COUNT)' -also '$(ALSO)' \
 		-results 'build/mutants-$(subst /,-,$(patsubst ./%,%,$(PACKAGE)))-$(SEED).jsonl' '$(PACKAGE)'
 
 gpu-bundle: build ## gpu-bundle.sh, one file with all that a GPU host needs to run the GPU tests and figures

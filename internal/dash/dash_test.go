@@ -566,7 +566,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 }
 
 // The events of a run that goes on are sent as they come, and the end is told.
-func TestFollow(t *testing.T) {
+func TestFollowsLiveRun(t *testing.T) {
 	dir := t.TempDir()
 	story := dashtest.Usual(end)
 	story.Commits, story.Searches, story.Kernels = 2, 0, story.Kernels[:1]

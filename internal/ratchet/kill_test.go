@@ -94,7 +94,7 @@ func writerProgram(t *testing.T) string {
 		return os.Args[0]
 	}
 	program := filepath.Join(t.TempDir(), "writer")
-	build := exec.Command("go", "test", "-c", "-race=false", "-trimpath", "-o", program, ".") // as make unit compiles it
+	build := exec.Command("go", "test", "-c", "-race=false", "-vet=off", "-trimpath", "-ldflags=-s -w", "-o", program, ".") // as make unit compiles it
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Logf("writers have the race detector: %v\n%s", err, out)

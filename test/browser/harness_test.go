@@ -62,7 +62,7 @@ func prepared(m *testing.M) (int, error) {
 	if err := os.Mkdir(shared.dir, 0o755); err != nil {
 		return 0, err
 	}
-	write := exec.Command("go", "run", "./test/story", shared.dir)
+	write := exec.Command("go", "run", "-trimpath", "./test/story", shared.dir) // as `make build` does, whose packages are compiled then
 	write.Dir = "../.."
 	if out, err := write.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("make a history: %w: %s", err, out)

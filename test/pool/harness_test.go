@@ -250,10 +250,11 @@ func (r *running) report() *result.Report {
 	return report
 }
 
-// eventually waits until something holds.
+// eventually waits until something holds. Most questions read all of /proc or ask Slurm: more often, and the
+// asking keeps a processor busy.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}

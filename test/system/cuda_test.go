@@ -206,7 +206,7 @@ func TestCUDACheck(t *testing.T) {
 	p.write("pawl.yaml", describe(func(int) string { return "scale" }))
 	p.commitAll()
 	p.write("pawl.yaml", describe(func(i int) string { return changes[i].entry }))
-	got := p.run("check", "--json", "--budget", "200ms", "--timeout", "1s")
+	got := p.run("check", "--json", "--budget", "50ms", "--timeout", "1s")
 	report, err := result.Decode([]byte(got.stdout))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, got.stderr)

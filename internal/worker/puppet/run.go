@@ -40,7 +40,7 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	made = folder
 	path := filepath.Join(folder, "puppet")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, // as `make build` does, whose packages are compiled then
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, // as `make build` does, whose packages are compiled then
 		"pawl/internal/worker/puppet/alone")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "XDG_CACHE_HOME="+userCache)
 	if build.Run() != nil { // no go here: it works as well, only slower
