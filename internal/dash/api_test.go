@@ -118,3 +118,33 @@ func TestAPIRoot(t *testing.T) {
 		}
 	}
 }
+
+// What somebody noted about a point stands wherever the point does.
+func TestNotesAreEverywhere(t *testing.T) {
+	s := serve(t, nil)
+	var moved struct{ Moved []apiMove }
+	s.json("/api/v1/moved?days=90&q=gemm&way=slower", &moved)
+	if len(moved.Moved) == 0 || len(moved.Moved[0].Notes) == 0 {
+		t.Fatalf("no note to look for: %+v", moved.Moved)
+	}
+	point := moved.Moved[0]
+	series := "kernel=" + point.Kernel + "&config=" + point.Config
+	other := newest(s)
+	for _, address := range []string{
+		"/kernel?name=" + point.Kernel + "&config=" + point.Config, "/run/" + point.Run, "/moved?days=90", "/moved.atom?days=90", "/moved.txt?days=90", "/api/v1/moved?days=90",
+		"/api/v1/points?" + series, "/api/v1/runs/" + point.Run, "/compare?a=" + other + "&b=" + point.Run + "&" + series, "/compare?a=" + point.Run + "&b=" + other,
+	} {
+		if !strings.Contains(s.page(address), "known: the new mask costs registers") {
+			t.Errorf("%s does not have the note", address)
+		}
+	}
+	if page := s.page("/compare?a=" + point.Run + "&b=" + other + "&kernel=softmax&config=rows_4k"); strings.Contains(page, "known: the new mask") {
+		t.Error("a note about another kernel is in a comparison")
+	}
+	chart := s.page("/kernel?name=" + point.Kernel + "&config=" + point.Config)
+	for _, part := range []string{"acknowledged: known: the new mask", "<b>acknowledged</b></td><td><a href=\"/compare"} { // the point itself, and the change of level
+		if !strings.Contains(chart, part) {
+			t.Errorf("the page of the config has no %q", part)
+		}
+	}
+}
