@@ -56,12 +56,13 @@ dist-check: ## two builds of HEAD in two folders give the same release; dpkg, rp
 demo: ## build pawl and let it judge six changes to the example kernels
 	@tools/setup cc git
 	$(call step,build,$(MAKE) --no-print-directory build)
-	@$(BIN) demo
+	@rm -rf build/demo && $(BIN) demo --dir build/demo
 	@printf '%s\n' '' 'What to do next:' \
-		'  cd examples && ../bin/pawl bench     the example kernels, measured' \
-		'  bin/pawl calibrate                   how often a check on this machine errs; every check cites it' \
-		'  bin/pawl doctor                      what this machine has, and how to get the rest' \
-		'  docs/tutorial.md                     from nothing to your own kernel, measured and guarded'
+		'  $(BIN) serve -f build/demo/pawl.yaml   the history of this demo, in a browser' \
+		'  cd examples && ../bin/pawl bench       the example kernels, measured' \
+		'  bin/pawl calibrate                     how often a check on this machine errs; every check cites it' \
+		'  bin/pawl doctor                        what this machine has, and how to get the rest' \
+		'  docs/tutorial.md                       from nothing to your own kernel, measured and guarded'
 
 # unit keeps the processors busy, script and system often wait: beside each other they take little longer than one.
 test: setup lint ## what every change must pass: short tests; unit runs beside script and system

@@ -46,7 +46,7 @@ func runDemo(ctx context.Context, e *env, dir string, host bool) error {
 	if err := story.Begin(ctx, dir); err != nil {
 		return err
 	}
-	t := &tale{env: e, width: e.width(), check: func(c *demo.Chapter) (*result.Report, int, error) { return checkChapter(ctx, e, c, dir) }}
+	t := &tale{env: e, self: called(), width: e.width(), check: func(c *demo.Chapter) (*result.Report, int, error) { return checkChapter(ctx, e, c, dir) }}
 	return t.tell(story, dir)
 }
 
@@ -54,13 +54,14 @@ func runDemo(ctx context.Context, e *env, dir string, host bool) error {
 type tale struct {
 	*env
 	check func(*demo.Chapter) (*result.Report, int, error) // commits a change, checks it and shows its rows
+	self  string                                           // how pawl is called
 	width int                                              // of the terminal; 0: any
 
 	shown, open, wrong []string // what chapters have shown, the numbers of those that were not decided, and what went wrong
 }
 
 func (t *tale) tell(story *demo.Story, dir string) error {
-	began, last := time.Now(), ""
+	began := time.Now()
 	t.say("A story in six changes, in %s", relative(dir))
 	for i := range story.Chapters {
 		c := &story.Chapters[i]
@@ -72,7 +73,6 @@ func (t *tale) tell(story *demo.Story, dir string) error {
 		if err != nil {
 			return err
 		}
-		last = filepath.Join(dir, ".pawl", "runs", made.ID)
 		if c.Want == result.Regression {
 			for _, line := range report.Causes(made, 1, 2) {
 				t.say("  %s", line)
@@ -89,7 +89,9 @@ func (t *tale) tell(story *demo.Story, dir string) error {
 		}
 	}
 	t.end(time.Since(began))
-	t.say("The last report as a page: %s", relative(filepath.Join(last, "report.html")))
+	t.say("Its history and reports in a browser:")
+	// It is not wrapped, so that it can be copied.
+	fmt.Fprintln(t.stdout, term.ShellLine(t.self, "serve", "-f", relative(filepath.Join(dir, "pawl.yaml"))))
 	if len(t.wrong) > 0 {
 		return &outcomeError{exitFailed, "the demo did not go as expected: " + strings.Join(t.wrong, "; ")}
 	}
@@ -99,6 +101,14 @@ func (t *tale) tell(story *demo.Story, dir string) error {
 // say writes a line that fits the terminal.
 func (t *tale) say(format string, args ...any) {
 	fmt.Fprintln(t.stdout, term.Wrap(fmt.Sprintf(format, args...), t.width))
+}
+
+// called returns how pawl was called. Who builds it and has not installed it calls it by its path.
+func called() string {
+	if strings.ContainsRune(os.Args[0], '/') {
+		return os.Args[0]
+	}
+	return "pawl"
 }
 
 // end says what was shown, and what this machine was too busy for.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestDemoIsShort(t *testing.T) {
 			if err := story.Begin(t.Context(), dir); err != nil {
 				t.Fatal(err)
 			}
-			tale := &tale{env: &env{stdout: &out}, width: width}
+			tale := &tale{env: &env{stdout: &out}, self: "bin/pawl", width: width}
 			tale.check = func(c *demo.Chapter) (*result.Report, int, error) {
 				verdict := c.Want
 				if busy && (verdict == result.Maintained || verdict == result.Regression) {
@@ -75,6 +76,9 @@ func TestDemoIsShort(t *testing.T) {
 				if line = strings.TrimRight(line, "\n"); width > 0 && term.DisplayWidth(line) > width && strings.Contains(strings.TrimSpace(line), " ") {
 					t.Errorf("%d columns in %q", term.DisplayWidth(line), line)
 				}
+			}
+			if want := "\n" + term.ShellLine("bin/pawl", "serve", "-f", filepath.Join(dir, "pawl.yaml")) + "\n"; !strings.HasSuffix(text, want) {
+				t.Errorf("the last line is not%s%s", want, text)
 			}
 			flat := strings.Join(strings.Fields(text), " ")
 			want := "a harmless change passes, a comment is not measured, a different launch is measured, a hidden slowdown fails, an improvement moves the baseline."

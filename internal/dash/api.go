@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"pawl/internal/history"
@@ -23,6 +24,25 @@ func answerJSON(v any) (*reply, error) {
 		return nil, fmt.Errorf("write the answer: %w", err)
 	}
 	return &reply{status: http.StatusOK, kind: "application/json", body: append(body, '\n')}, nil
+}
+
+// isAPI reports whether programs read what is at an address.
+func isAPI(path string) bool {
+	return path == "/api" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/run/") && strings.HasSuffix(path, "/report.json")
+}
+
+// failJSON tells a program what is wrong with its request.
+func (s *Server) failJSON(w http.ResponseWriter, f *failure) {
+	body, err := json.Marshal(struct {
+		Error string `json:"error"`
+		Hint  string `json:"hint,omitempty"`
+	}{f.message, f.hint})
+	if err != nil {
+		s.log("%v", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(f.status)
+	_, _ = w.Write(append(body, '\n'))
 }
 
 func (s *Server) apiRoot(*http.Request) (*reply, error) {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"pawl/internal/store"
 )
@@ -58,7 +59,7 @@ func (s *Server) cached(make maker) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k, err := s.answer(r, make)
 		if err != nil {
-			s.fail(w, err)
+			s.fail(w, r, err)
 			return
 		}
 		h := w.Header()
@@ -125,15 +126,20 @@ func (s *Server) answer(r *http.Request, make maker) (*kept, error) {
 	}()
 	// Others may wait for the answer when this visitor has left.
 	r = r.WithContext(context.WithoutCancel(r.Context()))
-	s.work <- struct{}{}
-	made, err := make(s, r)
-	<-s.work
+	made, err := s.make(make, r)
 	if f.err = err; err != nil {
 		return nil, err
 	}
 	f.kept = pack(key, made)
 	p.keep(f.kept)
 	return f.kept, nil
+}
+
+// make makes an answer when there is room for it. A panic leaves its room to others.
+func (s *Server) make(answer maker, r *http.Request) (*reply, error) {
+	s.work <- struct{}{}
+	defer func() { <-s.work }()
+	return answer(s, r)
 }
 
 func makeDone() chan struct{} { return make(chan struct{}) }
@@ -189,9 +195,9 @@ func (f *failure) Error() string { return f.message }
 
 func notFound(message string) *failure { return &failure{http.StatusNotFound, message, ""} }
 
-// fail answers with an error. What is wrong inside is told to whoever started the server alone: a
-// message of a database may say more than visitors are to know.
-func (s *Server) fail(w http.ResponseWriter, err error) {
+// fail answers with an error: as a page, or as JSON to whoever asked for that. What is wrong inside is told
+// to whoever started the server alone: a message of a database may say more than visitors are to know.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var f *failure
 	switch {
 	case errors.As(err, &f):
@@ -202,10 +208,26 @@ func (s *Server) fail(w http.ResponseWriter, err error) {
 	default:
 		s.log("%v", err)
 		f = &failure{http.StatusInternalServerError, "the history could not be read", "pawl serve says why, where it was started"}
+		if s.away(r.Context()) {
+			f.status = http.StatusServiceUnavailable
+			w.Header().Set("Retry-After", "5")
+		}
+	}
+	if isAPI(r.URL.Path) {
+		s.failJSON(w, f)
+		return
 	}
 	s.show(w, f.status, "fail", struct {
 		frame
 		Status        int
 		Message, Hint string
 	}{s.frame(http.StatusText(f.status), ""), f.status, f.message, f.hint})
+}
+
+// away reports whether the whole history does not answer, as a database that is being restarted: it may soon.
+func (s *Server) away(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_, err := s.History.Stamp(ctx)
+	return err != nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"pawl/internal/history"
@@ -18,6 +19,7 @@ type comparePage struct {
 	frame
 	A, B     *store.Run
 	Rows     []comparedRow
+	Notes    []comparedNote
 	Steps    []step
 	Left     int    // commits that are not listed
 	NoRange  string // why no commits are listed; "": they are
@@ -38,6 +40,31 @@ type comparedRow struct {
 	MarkB  mark
 	Change *float64 // of the times of separate runs: no judgement
 	Same   bool     // the code is identical
+}
+
+// comparedNote is what somebody noted about one of the runs.
+type comparedNote struct {
+	store.Note
+	Which string // of the two
+}
+
+// notesOf returns what was noted about the two runs, as far as they are compared.
+func (s *Server) notesOf(ctx context.Context, p *comparePage) (found []comparedNote, err error) {
+	for _, one := range []struct {
+		which string
+		run   *store.Run
+	}{{"first", p.A}, {"second", p.B}} {
+		notes, err := s.db().Notes(ctx, one.run.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range notes {
+			if slices.ContainsFunc(p.Rows, func(r comparedRow) bool { return n.About(r.B) }) {
+				found = append(found, comparedNote{n, one.which})
+			}
+		}
+	}
+	return found, nil
 }
 
 // step is a commit of the range.
@@ -79,6 +106,9 @@ func (s *Server) compare(r *http.Request) (*reply, error) {
 			c.Change = &change
 		}
 		p.Rows = append(p.Rows, c)
+	}
+	if p.Notes, err = s.notesOf(ctx, &p); err != nil {
+		return nil, err
 	}
 	p.Machines = p.A.Machine != p.B.Machine || p.A.Class != p.B.Class
 	swapped := url.Values{"a": {p.B.ID}, "b": {p.A.ID}}

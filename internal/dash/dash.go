@@ -79,6 +79,6 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/static/{name}", s.static)
 	mux.HandleFunc("/login", s.login)
 	mux.HandleFunc("/logout", s.logout)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { s.fail(w, notFound("there is no such page")) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, notFound("there is no such page")) })
 	return s.guard(mux)
 }

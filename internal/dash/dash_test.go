@@ -70,6 +70,11 @@ func serveIn(t *testing.T, dir string, change func(*Options)) *tested {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveHistory(t, h, dir, change)
+}
+
+func serveHistory(t *testing.T, h *history.History, dir string, change func(*Options)) *tested {
+	t.Helper()
 	t.Cleanup(h.Close)
 	var logged strings.Builder
 	o := Options{History: h, Root: dir, Project: "kernels", Tool: "0.1.0", Now: func() time.Time { return end.Add(time.Hour) }, Log: func(text string) { logged.WriteString(text + "\n") }}
@@ -625,7 +630,7 @@ func TestErrorsStayInside(t *testing.T) {
 	s := serve(t, nil)
 	s.History.Close()
 	w := s.get("/", nil)
-	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "sql") {
+	if w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), "sql") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 	if !strings.Contains(s.logged.String(), "history.db") {

@@ -22,6 +22,8 @@ const (
 	maxAddress = 8 << 10
 )
 
+var tooLarge = &failure{http.StatusRequestEntityTooLarge, "the request is too large", "expected at most 4 KiB"}
+
 // guard lets through requests that may be answered.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,14 +37,17 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !s.knows(r.Host):
-			s.fail(w, &failure{http.StatusMisdirectedRequest, fmt.Sprintf("requests to %.80q are not answered", r.Host), "use the address that pawl serve has printed, or start it with --host NAME"})
+			s.fail(w, r, &failure{http.StatusMisdirectedRequest, fmt.Sprintf("requests to %.80q are not answered", r.Host), "use the address that pawl serve has printed, or start it with --host NAME"})
 			return
 		case len(r.RequestURI) > maxAddress:
-			s.fail(w, &failure{http.StatusRequestURITooLong, "the address is too long", ""})
+			s.fail(w, r, &failure{http.StatusRequestURITooLong, "the address is too long", ""})
 			return
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && (r.Method != http.MethodPost || r.URL.Path != "/login" && r.URL.Path != "/logout"):
 			h.Set("Allow", "GET, HEAD")
-			s.fail(w, &failure{http.StatusMethodNotAllowed, "nothing can be changed here", ""})
+			s.fail(w, r, &failure{http.StatusMethodNotAllowed, "nothing can be changed here", ""})
+			return
+		case r.ContentLength > maxBody:
+			s.fail(w, r, tooLarge)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)

@@ -28,6 +28,8 @@ type panel struct {
 	Roof    template.HTML // percent of the roofline
 	Debt    template.HTML // creep
 	Changes []changeRow
+	Times   []timesChange
+	Flips   int
 	Zooms   []option
 	Span    span
 	Rows    []placeRow // the last of them
@@ -55,11 +57,12 @@ type changeRow struct {
 
 type kernelPage struct {
 	frame
-	Query  url.Values
-	Kernel string
-	Panels []panel
-	Whole  bool // one series, with all that is known of it
-	Branch string
+	Query     url.Values
+	Kernel    string
+	Panels    []panel
+	Reference string // row whose times tell the machine from the kernel, where duets do not; "": none
+	Whole     bool   // one series, with all that is known of it
+	Branch    string
 }
 
 const tableRows = 50
@@ -82,7 +85,7 @@ func (s *Server) kernel(r *http.Request) (*reply, error) {
 	if len(of) == 1 && q.Has("config") {
 		title = name + "/" + of[0].Config
 	}
-	p := kernelPage{frame: s.frame(title, "kernels"), Kernel: name, Whole: len(of) == 1}
+	p := kernelPage{frame: s.frame(title, "kernels"), Kernel: name, Reference: q.Get("reference"), Whole: len(of) == 1}
 	if line, _, err := s.commits(ctx); err == nil {
 		p.Branch = line.Branch
 	}
@@ -102,6 +105,12 @@ func (s *Server) kernel(r *http.Request) (*reply, error) {
 			if p.Whole {
 				made.Rows, made.More = rowsOf(p.Links, forge, t.Line[made.Span.From:made.Span.To])
 				made.Changes = changesOf(p.Links, forge, one, t.Line)
+				beside, err := s.reference(ctx, q.Get("reference"), one.Class)
+				if err != nil {
+					return nil, err
+				}
+				times := timesOf(t.Line, beside)
+				made.Times, made.Flips = timesRows(p.Links, t.Line, times), times.Flips
 				made.Roof, made.Debt = roofChart(t.Line, made.Span), debtChart(t.Line, made.Span)
 				made.Zooms = zooms(p.Links.Series(one), t.Line, made.Span)
 			}

@@ -89,12 +89,12 @@ func (s *Server) searches(w http.ResponseWriter, r *http.Request) {
 	p := searchesPage{frame: s.frame("Searches", "searches")}
 	var err error
 	if p.Runs, err = s.db().Runs(r.Context(), store.Filter{Kinds: []result.Kind{result.KindTune}, Limit: 100}); err != nil {
-		s.fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	if !s.Public {
 		if p.Going, err = s.goings(); err != nil {
-			s.fail(w, fmt.Errorf("list the runs that go on: %w", err))
+			s.fail(w, r, fmt.Errorf("list the runs that go on: %w", err))
 			return
 		}
 	}
@@ -125,12 +125,12 @@ func (s *Server) openLive(id string) (run.Past, error) {
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	past, err := s.openLive(r.PathValue("id"))
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	info, err := os.Stat(filepath.Join(past.Dir, "events.jsonl"))
 	if err != nil {
-		s.fail(w, notFound("the run has written no events"))
+		s.fail(w, r, notFound("the run has written no events"))
 		return
 	}
 	p := livePage{frame: s.frame("Live", "searches"), Going: s.goingOf(past, info.ModTime())}
@@ -156,7 +156,7 @@ const (
 func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	past, err := s.openLive(r.PathValue("id"))
 	if err != nil {
-		s.fail(w, err)
+		s.fail(w, r, err)
 		return
 	}
 	select {
@@ -164,7 +164,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 		defer func() { <-s.streams }()
 	default:
 		w.Header().Set("Retry-After", "10")
-		s.fail(w, &failure{http.StatusServiceUnavailable, "too many visitors follow runs", "reload the page to see how far it is"})
+		s.fail(w, r, &failure{http.StatusServiceUnavailable, "too many visitors follow runs", "reload the page to see how far it is"})
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -74,7 +75,7 @@ func (s *Server) signed(cookie string) bool {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/metrics" || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="pawl"`)
-		s.fail(w, &failure{http.StatusUnauthorized, "a token is needed", "send it as a header, Authorization: Bearer TOKEN; a browser logs in at /login"})
+		s.fail(w, r, &failure{http.StatusUnauthorized, "a token is needed", "send it as a header, Authorization: Bearer TOKEN; a browser logs in at /login"})
 		return
 	}
 	next := ""
@@ -85,6 +86,10 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	if large, _ := errors.AsType[*http.MaxBytesError](r.ParseForm()); large != nil { // whose length was not announced
+		s.fail(w, r, tooLarge)
+		return
+	}
 	next := local(r.FormValue("next"))
 	switch {
 	case s.Token == "":

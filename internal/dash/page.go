@@ -64,7 +64,7 @@ func loadAssets() (map[string]asset, map[string]string, error) {
 func (s *Server) static(w http.ResponseWriter, r *http.Request) {
 	a, ok := s.assets[r.PathValue("name")]
 	if !ok {
-		s.fail(w, notFound("there is no such file"))
+		s.fail(w, r, notFound("there is no such file"))
 		return
 	}
 	w.Header().Set("Content-Type", a.kind)

@@ -23,22 +23,37 @@ import (
 )
 
 // What 20 visitors at a time wait for whom nothing but the answer holds back, and what memory that takes,
-// with 100,000 runs and 10 million samples: of pages that are there, and while a note is written every
-// second, after which all pages are made anew. PAWL_BENCH_STORE names a folder that keeps the history.
+// with 100,000 runs and 10 million samples, and with a tenth of them, which must cost a page the same: of pages that
+// are there, and while a note is written every second, after which all pages are made anew. PAWL_BENCH_STORE names a
+// folder that keeps the history, PAWL_BENCH_RUNS another number of runs.
 func BenchmarkServe(b *testing.B) {
 	pawl := os.Getenv("PAWL_BIN")
 	if pawl == "" {
 		b.Skip("PAWL_BIN is not set: make bench does")
 	}
+	sizes := []string{"10000", "100000"}
+	if other := os.Getenv("PAWL_BENCH_RUNS"); other != "" {
+		sizes = []string{other}
+	}
+	for _, size := range sizes {
+		runs, err := strconv.Atoi(size)
+		if err != nil {
+			b.Fatalf("PAWL_BENCH_RUNS=%s: expected a number", size)
+		}
+		b.Run(size, func(b *testing.B) { serveHistory(b, pawl, runs) })
+	}
+}
+
+func serveHistory(b *testing.B, pawl string, runs int) {
 	dir := os.Getenv("PAWL_BENCH_STORE")
 	if dir == "" {
 		dir = b.TempDir()
 	}
-	dir = filepath.Join(dir, "serve")
+	dir = filepath.Join(dir, "serve"+strconv.Itoa(runs))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		b.Fatal(err)
 	}
-	bulk := dashtest.Bulk{Runs: 100_000, Commits: 5000, End: time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)}
+	bulk := dashtest.Bulk{Runs: runs, Commits: 5000, End: time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)}
 	if err := bulk.Write(b.Context(), dir); err != nil {
 		b.Fatal(err)
 	}
