@@ -122,7 +122,7 @@ func showTrend(e *env, t *history.Trend) error {
 		table.Add(trend.Short(t.Places[d.From].Commit), unit.Percent(d.Size), "", "duets", "drifts, by no commit alone, until "+trend.Short(t.Places[d.To-1].Commit))
 	}
 	if t.Times.Flips > 0 {
-		e.print("  times of separate runs go to and fro between two speeds of the machine, %s\n", unit.Plural(t.Times.Flips, "time", "times"))
+		e.print("  times of separate runs went to and fro between two levels, as those of a machine with two speeds do, %s\n", unit.Plural(t.Times.Flips, "time", "times"))
 	}
 	if len(table.Rows) == 0 {
 		e.print("  its level has not moved\n")

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// penalty is what a cut must gain, in squares of standard deviations: 3.3 of them.
-	penalty = 11.0
+	// penalty is what a cut must gain, in squares of standard deviations: 3.2 of them.
+	penalty = 10.0
 	// settled is how many points must follow a change before it is final.
 	settled = 10
 	// passes of cutting and of estimating the noise inside what was cut. They mostly agree after two.
@@ -41,7 +41,7 @@ type Change struct {
 	Provisional bool    `json:"provisional,omitempty"` // so few points follow that it may vanish again
 }
 
-// Flip is a move between two speeds of the machine that come back again and again.
+// Flip is a move between two levels that come back, as those of a machine with two speeds do.
 type Flip struct {
 	At    int
 	Left  float64 // levels before and after
@@ -61,7 +61,10 @@ type Levels struct {
 
 // Detect finds where the level of a series moved. errors are the standard errors of its
 // points, nil where they are unknown. Sizes add: take logarithms of what multiplies.
-func Detect(values, errors []float64) *Levels {
+func Detect(values, errors []float64) *Levels { return detectIn(values, errors, crossingsOfTimes) }
+
+// detectIn does it where two levels are speeds of the machine from so many crossings on.
+func detectIn(values, errors []float64, crossings int) *Levels {
 	var kept, known []float64
 	var place []int // of the kept points
 	for i, v := range values {
@@ -72,7 +75,7 @@ func Detect(values, errors []float64) *Levels {
 			}
 		}
 	}
-	out := detect(kept, known)
+	out := detect(kept, known, crossings)
 	at := func(i int) int {
 		if i == len(place) {
 			return len(values)
@@ -98,7 +101,7 @@ func Detect(values, errors []float64) *Levels {
 }
 
 // detect does it for a series without gaps.
-func detect(values, errors []float64) *Levels {
+func detect(values, errors []float64, crossings int) *Levels {
 	if len(values) == 0 {
 		return &Levels{Memory: 1}
 	}
@@ -111,7 +114,7 @@ func detect(values, errors []float64) *Levels {
 		}
 		before := starts
 		starts = n.refine(values, potts(values, n.scales, n.penalty()))
-		starts, flips = n.withoutFlips(values, starts)
+		starts, flips = n.withoutFlips(values, starts, crossings)
 		starts = n.prune(values, starts)
 		if slices.Equal(starts, before) {
 			break
@@ -122,6 +125,7 @@ func detect(values, errors []float64) *Levels {
 		}
 		n = inside
 	}
+	starts = n.withoutWander(values, starts)
 	starts, reached := n.ramps(values, starts)
 	out := n.describe(values, starts, flips)
 	for i := range out.Changes {
@@ -186,12 +190,12 @@ func endOf(starts []int, i, n int) int {
 }
 
 // withoutFlips takes out the cuts that are moves between two recurring levels.
-func (n *noise) withoutFlips(values []float64, starts []int) (kept []int, flips []Flip) {
+func (n *noise) withoutFlips(values []float64, starts []int, crossings int) (kept []int, flips []Flip) {
 	kept = []int{0}
 	for i := 1; i < len(starts); i++ {
 		from, cut, to := starts[i-1], starts[i], endOf(starts, i, len(values))
 		left, right := stat.Median(values[from:cut]), stat.Median(values[cut:to])
-		if flip(values, n.scales, from, cut, to, left, right) {
+		if n.flip(values, from, cut, to, left, right, crossings) {
 			flips = append(flips, Flip{At: cut, Left: left, Right: right})
 		} else {
 			kept = append(kept, cut)

@@ -8,12 +8,19 @@ import (
 
 // A machine may have two speeds and go from one to the other: which one a run meets is
 // chance, though it may stay for many runs. Each stay is a level of its own to potts. What
-// tells it from a change of the code is that it comes back, to the same two levels, again
-// and again.
+// tells it from a change of the code is that it comes back, to the same two levels.
 const (
-	minCrossings = 3   // A B A B: a change that is taken back has two
-	apart        = 4.0 // standard deviations inside the levels that they must lie apart
-	rare         = 0.05
+	apart    = 4.0 // standard deviations inside the levels that they must lie apart
+	evidence = 7.4 // logarithm of the ratio of likelihoods from which a stay is none of the machine's
+	matched  = 2.5 // standard errors that the levels of two stays at one speed may lie apart
+)
+
+// How often a series must cross between two levels for them to be speeds. A B A is a change that was taken back, or
+// a machine that slowed down for a while. Times of separate runs do not say which, while duets, whose sides meet the
+// same machine, say that it was the code.
+const (
+	crossingsOfTimes = 2
+	crossingsOfIndex = 3
 )
 
 // Two labels say which of two levels a point is near; 0: neither.
@@ -23,14 +30,14 @@ const (
 )
 
 // flip reports whether the cut between segments [from, cut) and [cut, to) is one of a
-// series that goes to and fro between their levels. Then neither of the two stays is longer
+// series that goes to and fro between their levels, so many times at least. Then neither of the two stays is longer
 // than the others make likely, and both levels are as common before as after.
-func flip(values, scales []float64, from, cut, to int, left, right float64) bool {
+func (n *noise) flip(values []float64, from, cut, to int, left, right float64, least int) bool {
 	labels := make([]int8, len(values))
 	var inside []float64
 	last, crossings := int8(0), 0
 	for i, v := range values {
-		near := min(math.Abs(right-left)/2, outlier*scales[i])
+		near := min(math.Abs(right-left)/2, outlier*n.scales[i])
 		l, r := math.Abs(v-left), math.Abs(v-right)
 		if min(l, r) >= near {
 			continue
@@ -45,15 +52,40 @@ func flip(values, scales []float64, from, cut, to int, left, right float64) bool
 		}
 		last = labels[i]
 	}
-	if crossings < minCrossings || math.Abs(right-left) < apart*madScale*stat.Median(inside) {
+	if crossings < least || math.Abs(right-left) < apart*madScale*stat.Median(inside) {
+		return false
+	}
+	if n.elsewhere(values, labels, from, cut, nearLeft) || n.elsewhere(values, labels, cut, to, nearRight) {
 		return false
 	}
 	return !unusual(labels, from, cut, nearLeft) && !unusual(labels, cut, to, nearRight) && !differ(labels, cut)
 }
 
+// elsewhere reports whether a stay lies beside the level of the others: a machine comes back to the same speed, a
+// change of the code hardly ever does.
+func (n *noise) elsewhere(values []float64, labels []int8, from, to int, level int8) bool {
+	var in, out []float64
+	variance := 0.0
+	for i, l := range labels {
+		switch {
+		case l != level:
+		case from <= i && i < to:
+			in = append(in, values[i])
+			variance += float64(n.scales[i] * n.scales[i])
+		default:
+			out = append(out, values[i])
+		}
+	}
+	if len(in) < 2 || len(out) < 2 {
+		return false
+	}
+	variance *= math.Pi / 2 / float64(len(in)) // of medians
+	return math.Abs(stat.Median(in)-stat.Median(out)) > matched*math.Sqrt(variance/float64(len(in))+variance/float64(len(out)))
+}
+
 // unusual reports whether a stay at a level is longer than all other points make likely: by
-// the ratio of likelihoods of two chains, with the probabilities inside the stay and with
-// those outside.
+// the ratio of likelihoods of two chains, one with the probability of staying that fits this stay best, the other with
+// every probability that the other stays leave possible (Krichevsky and Trofimov). One or two of them leave many.
 func unusual(labels []int8, from, to int, level int8) bool {
 	type chain struct {
 		points, at, after, stayed float64
@@ -83,12 +115,30 @@ func unusual(labels []int8, from, to int, level int8) bool {
 	if in.at == 0 {
 		return false
 	}
-	const prior = 2.0 // points that a level is expected to keep to its share outside of what was seen
 	share := (out.at + 0.5) / (out.points + 1)
-	stays := (out.stayed + prior*share) / (out.after + prior)
-	own := (in.stayed + 0.5) / (in.after + 1)
-	evidence := -math.Log(share) + in.stayed*math.Log(own/stays) + (in.after-in.stayed)*math.Log((1-own)/(1-stays))
-	return evidence > math.Log(float64(len(labels))/rare)
+	left := in.after - in.stayed
+	stayed, gone := out.stayed+0.5, out.after-out.stayed+0.5
+	expected := logBeta(stayed+in.stayed, gone+left) - logBeta(stayed, gone)
+	return likeliest(in.stayed, left)-expected-math.Log(share) > evidence
+}
+
+// likeliest returns the logarithm of the largest probability that so many points stay and so many leave.
+func likeliest(stayed, left float64) float64 {
+	sum := 0.0
+	for _, n := range []float64{stayed, left} {
+		if n > 0 {
+			sum += float64(n * math.Log(n/(stayed+left)))
+		}
+	}
+	return sum
+}
+
+// logBeta returns the logarithm of the beta function.
+func logBeta(a, b float64) float64 {
+	x, _ := math.Lgamma(a)
+	y, _ := math.Lgamma(b)
+	both, _ := math.Lgamma(a + b)
+	return x + y - both
 }
 
 // differ reports whether the two levels follow each other otherwise after a cut than before

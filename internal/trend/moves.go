@@ -51,7 +51,7 @@ func (l *line) stretchChanges(from, to int) {
 		}
 		values[i] = math.Log(p.Index.Value)
 	}
-	found := Detect(values, errors)
+	found := detectIn(values, errors, crossingsOfIndex)
 	for _, s := range found.Segments {
 		l.Segments = append(l.Segments, Segment{From: from + s.From, To: from + s.To, Level: math.Exp(s.Level), Error: s.Error})
 	}

@@ -323,7 +323,9 @@ func TestPictures(t *testing.T) {
 	if *pictures == "" {
 		t.Skip("make browser PICTURES=1 writes them")
 	}
-	var list struct{ Series []struct{ Kernel, Code string } }
+	var list struct {
+		Series []struct{ Kernel, Code string }
+	}
 	fetch(t, "/api/v1/series", &list)
 	hidden := ""
 	for _, one := range list.Series {
