@@ -82,7 +82,7 @@ func TestSearchOutlivesItsTrials(t *testing.T) {
 // A search that is killed loses what was under way, and goes on with --resume.
 func TestKilledSearchGoesOn(t *testing.T) {
 	t.Parallel()
-	p := newTunable(t, "{MODE: [0], WORK: [100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1]}")
+	p := newTunable(t, "{MODE: [0], WORK: [100, 90, 80, 70, 60, 50, 40, 30, 20, 10]}")
 	cmd := p.command("tune", "k", "--budget", "2m", "--strategy", "random")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -133,8 +133,8 @@ func TestKilledSearchGoesOn(t *testing.T) {
 			t.Errorf("WORK=%s was tried %d times", work, times)
 		}
 	}
-	if len(seen) != 19 {
-		t.Errorf("%d settings were tried of 19", len(seen))
+	if len(seen) != 10 {
+		t.Errorf("%d settings were tried of 10", len(seen))
 	}
 }
 
