@@ -59,10 +59,10 @@ demo: ## build pawl and let it judge six changes to the example kernels
 	@rm -rf build/demo && $(BIN) demo --dir build/demo
 	@printf '%s\n' '' 'What to do next:' \
 		'  $(BIN) serve -f build/demo/pawl.yaml   the history of this demo, in a browser' \
-		'  cd examples && ../bin/pawl bench       the example kernels, measured' \
-		'  bin/pawl calibrate                     how often a check on this machine errs; every check cites it' \
-		'  bin/pawl doctor                        what this machine has, and how to get the rest' \
-		'  docs/tutorial.md                       from nothing to your own kernel, measured and guarded'
+		'  cd examples && ../bin/pawl bench         the example kernels, measured' \
+		'  bin/pawl calibrate                       how often a check on this machine errs; every check cites it' \
+		'  bin/pawl doctor                          what this machine has, and how to get the rest' \
+		'  docs/tutorial.md                         from nothing to your own kernel, measured and guarded'
 
 # unit keeps the processors busy, script and system often wait: beside each other they take little longer than one.
 test: setup lint ## what every change must pass: short tests; unit runs beside script and system
@@ -146,11 +146,13 @@ soak: build ## the whole demo, and cells at work for hours: what pawl holds stay
 		$(GO) test -count=1 -timeout 24h -v -run '$(SOAK)' ./test/soak)
 
 bench: build ## benchmarks, of the rooms and of the shipped binary, beside rivals
+	@rm -rf build/serve
 	@tools/setup cc ninja git python3
 	@[ -x build/scipy/bin/python ] || { python3 -m venv build/scipy && build/scipy/bin/pip install -q scipy; } || echo 'bench: without SciPy'
 	@[ -x build/tuners/bin/python ] || { python3 -m venv build/tuners && build/tuners/bin/pip install -q kernel_tuner optuna; } || echo 'bench: without Kernel Tuner and Optuna'
 	@[ -x build/changepoints/bin/python ] || { python3 -m venv build/changepoints && build/changepoints/bin/pip install -q apache-otava ruptures; } || echo 'bench: without apache-otava and ruptures'
-	@PAWL_CHANGEPOINTS='$(CURDIR)/build/changepoints/bin/python' PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_TUNERS='$(CURDIR)/build/tuners/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/... ./test/pool/...
+	@PAWL_CHANGEPOINTS='$(CURDIR)/build/changepoints/bin/python' PAWL_SCIPY='$(CURDIR)/build/scipy/bin/python' PAWL_TUNERS='$(CURDIR)/build/tuners/bin/python' PAWL_BIN='$(CURDIR)/$(BIN)' PAWL_BENCH_SERVE='$(CURDIR)/build/serve' $(GO) test -run '^$$' -bench . -benchmem ./internal/... ./test/bench/... ./test/pool/...
+	@axe="$$(tools/browser)" && PAWL_AXE="$$axe" PAWL_BIN='$(CURDIR)/$(BIN)' PAWL_BENCH_SERVE='$(CURDIR)/build/serve' $(GO) test -C test/browser -run '^$$' -bench . -benchtime 10x .
 
 fuzz: ## every fuzz target, FUZZTIME each
 	@set -e; for package in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \

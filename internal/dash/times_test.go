@@ -71,3 +71,17 @@ func TestReference(t *testing.T) {
 		}
 	}
 }
+
+// Commits of one day are told apart by the hour.
+func TestHoursOfADay(t *testing.T) {
+	s := serve(t, nil)
+	address := "/kernel?name=attention&config=training_2k"
+	var points struct{ Places []apiPlace }
+	s.json("/api/v1/points?kernel=attention&config=training_2k", &points)
+	if page := s.page(address); strings.Contains(page, ">04:57<") || !strings.Contains(page, ">2026-11-19<") {
+		t.Error("a line of many days has hours")
+	}
+	if page := s.page(address + "&from=" + points.Places[28].Commit[:12]); !strings.Contains(page, ">04:57<") || !strings.Contains(page, ">11:57<") {
+		t.Errorf("a line of one day has no hours: %v", points.Places[28].At)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"pawl/internal/plot"
 	"pawl/internal/result"
@@ -121,6 +122,11 @@ func (f *frameOf) grid(d *drawing, line []place, whole bool) {
 		d.text("tick time", 1, f.yTime(t), "end", unit.Duration(t))
 	}
 	n := f.span.To - f.span.From
+	started := func(at int) time.Time { return line[at].Points[0].Run.Started.UTC() }
+	layout := time.DateOnly
+	if n > 0 && started(f.span.From).Format(layout) == started(f.span.To-1).Format(layout) {
+		layout = "15:04"
+	}
 	for i := range min(5, n) {
 		at := f.span.From + i*(n-1)/max(min(5, n)-1, 1)
 		anchor := []string{"start", "middle", "end"}[min(i, 1)+boolInt(i > 0 && i == min(5, n)-1)]
@@ -131,7 +137,7 @@ func (f *frameOf) grid(d *drawing, line []place, whole bool) {
 		if anchor == "end" {
 			x = 1
 		}
-		d.text("tick day", x, 1, anchor, line[at].Points[0].Run.Started.UTC().Format("2006-01-02"))
+		d.text("tick day", x, 1, anchor, started(at).Format(layout))
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 
 // What 20 visitors at a time wait for whom nothing but the answer holds back, and what memory that takes,
 // with 100,000 runs and 10 million samples, and with a tenth of them, which must cost a page the same: of pages that
-// are there, and while a note is written every second, after which all pages are made anew. PAWL_BENCH_STORE names a
+// are there, and while a note is written every second, after which all pages are made anew. PAWL_BENCH_SERVE names a
 // folder that keeps the history, PAWL_BENCH_RUNS another number of runs.
 func BenchmarkServe(b *testing.B) {
 	pawl := os.Getenv("PAWL_BIN")
@@ -45,7 +45,7 @@ func BenchmarkServe(b *testing.B) {
 }
 
 func serveHistory(b *testing.B, pawl string, runs int) {
-	dir := os.Getenv("PAWL_BENCH_STORE")
+	dir := os.Getenv("PAWL_BENCH_SERVE")
 	if dir == "" {
 		dir = b.TempDir()
 	}

@@ -67,7 +67,7 @@ func prepared(m *testing.M) (int, error) {
 	if out, err := write.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("make a history: %w: %s", err, out)
 	}
-	base, stop, err := serve()
+	base, stop, err := serve(shared.dir)
 	if err != nil {
 		return 0, err
 	}
@@ -88,9 +88,9 @@ func prepared(m *testing.M) (int, error) {
 
 var address = regexp.MustCompile(`http://\S+`)
 
-// serve starts pawl serve on a free port.
-func serve(args ...string) (base string, stop func(), err error) {
-	cmd := exec.Command(os.Getenv("PAWL_BIN"), append([]string{"serve", "-f", filepath.Join(shared.dir, "pawl.yaml"), "--listen", "127.0.0.1:0"}, args...)...)
+// serve starts pawl serve on a free port, for the project in a folder.
+func serve(dir string, args ...string) (base string, stop func(), err error) {
+	cmd := exec.Command(os.Getenv("PAWL_BIN"), append([]string{"serve", "-f", filepath.Join(dir, "pawl.yaml"), "--listen", "127.0.0.1:0"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", nil, err
@@ -113,7 +113,7 @@ func serve(args ...string) (base string, stop func(), err error) {
 
 // tab is a page of the browser that hears what goes wrong in it.
 type tab struct {
-	*testing.T
+	testing.TB
 	ctx  context.Context
 	mu   sync.Mutex
 	said []string // errors of scripts, of the policy, and of the network
@@ -121,17 +121,24 @@ type tab struct {
 }
 
 // open opens a tab that is so wide.
-func open(t *testing.T, width, height int64, scheme string) *tab {
+func open(t testing.TB, width, height int64, scheme string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(shared.browser)
 	t.Cleanup(cancel)
 	ctx, stop := context.WithTimeout(ctx, 6*time.Minute)
 	t.Cleanup(stop)
-	b := &tab{T: t, ctx: ctx}
+	b := &tab{TB: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, b.hear)
-	b.run(network.Enable(), log.Enable(), runtime.Enable(), emulation.SetDeviceMetricsOverride(width, height, 1, width < 500),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+	b.run(network.Enable(), log.Enable(), runtime.Enable())
+	b.look(width, height, scheme)
 	return b
+}
+
+// look makes the screen so wide, and light or dark.
+func (b *tab) look(width, height int64, scheme string) {
+	b.Helper()
+	b.run(emulation.SetDeviceMetricsOverride(width, height, 1, width < 500),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 }
 
 func (b *tab) hear(event any) {
