@@ -131,9 +131,6 @@ func (db *DB) runConditions(ctx context.Context, alias string, f Filter) (c cond
 			return c, true, nil
 		}
 		c.runs, c.commit = true, true
-		// The index has the first bytes alone: it takes a quarter of the room, and others rarely begin with the same.
-		c.add(`substr(r.sha, 1, 4) >= `+c.slot(), low[:min(4, len(low))])
-		c.add(`substr(r.sha, 1, 4) <= `+c.slot(), high)
 		c.add(`r.sha >= `+c.slot(), low)
 		c.add(`r.sha <= `+c.slot(), high)
 	}

@@ -79,8 +79,6 @@ CREATE TABLE marks (
 	name  TEXT PRIMARY KEY,
 	value TEXT NOT NULL
 );
-`, `
-CREATE INDEX runs_commit ON runs (substr(sha, 1, 4));
 `}
 
 // newerError says that a newer pawl has changed the history.
