@@ -324,3 +324,79 @@ func TestPasswordStaysSecret(t *testing.T) {
 		}
 	}
 }
+
+// A history that cannot be read or written says so, whatever is asked of it.
+func TestClosed(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		add(t, db, made(1, 10), made(2, 10))
+		id := made(1, 1).ID
+		fresh := opened(t, place) // knows no names, and is asked them all
+		fresh.Close()
+		for name, ask := range map[string]func() error{
+			"add":         func() error { _, err := fresh.Add(t.Context(), Entry{Report: made(3, 10)}); return err },
+			"runs":        func() error { _, err := fresh.Runs(t.Context(), Filter{}); return err },
+			"of a kernel": func() error { _, err := fresh.Runs(t.Context(), Filter{Kernel: "attention"}); return err },
+			"of a branch": func() error { _, err := fresh.Runs(t.Context(), Filter{Branch: "main"}); return err },
+			"run":         func() error { _, _, err := fresh.Run(t.Context(), id); return err },
+			"find":        func() error { _, err := fresh.Find(t.Context(), id[:20]); return err },
+			"latest run":  func() error { _, err := fresh.Find(t.Context(), "latest"); return err },
+			"series":      func() error { _, err := fresh.Series(t.Context(), Filter{}); return err },
+			"points":      func() error { _, err := fresh.Points(t.Context(), Filter{}); return err },
+			"latest":      func() error { _, err := fresh.Latest(t.Context(), Filter{}, 1); return err },
+			"report":      func() error { _, err := fresh.Report(t.Context(), id); return err },
+			"notes":       func() error { _, err := fresh.Notes(t.Context()); return err },
+			"note":        func() error { _, err := fresh.AddNote(t.Context(), Note{Run: id, Kind: Remark, Text: "x"}); return err },
+			"remove note": func() error { _, err := fresh.RemoveNote(t.Context(), 1); return err },
+			"prune":       func() error { _, err := fresh.Prune(t.Context(), Keep{Runs: 1}); return err },
+			"mark":        func() error { _, err := fresh.Mark(t.Context(), "x"); return err },
+			"set mark":    func() error { return fresh.SetMark(t.Context(), "x", "y") },
+			"stamp":       func() error { _, err := fresh.Stamp(t.Context()); return err },
+		} {
+			if err := ask(); err == nil || !strings.Contains(err.Error(), "closed") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+// A run whose rows or names cannot be stored or read is an error, and nothing of it stays.
+func TestTablesGone(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		for _, table := range []string{"series", "points", "documents", "texts"} {
+			if _, err := db.sql.Exec(`ALTER TABLE ` + table + ` RENAME TO gone`); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := opened(t, place).Add(t.Context(), Entry{Report: made(1, 10)}); err == nil || n != 0 || !strings.Contains(err.Error(), table) {
+				t.Errorf("without %s: %d, %v", table, n, err)
+			}
+			if _, err := db.sql.Exec(`ALTER TABLE gone RENAME TO ` + table); err != nil {
+				t.Fatal(err)
+			}
+			var left int
+			if err := db.sql.QueryRow(`SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM points) + (SELECT count(*) FROM documents)`).Scan(&left); err != nil || left != 0 {
+				t.Errorf("without %s: %d rows stayed, %v", table, left, err)
+			}
+		}
+		add(t, db, made(1, 10))
+		fresh := opened(t, place)
+		if _, err := db.sql.Exec(`ALTER TABLE texts RENAME TO gone`); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fresh.Runs(t.Context(), Filter{}); err == nil || !strings.Contains(err.Error(), "list the runs") {
+			t.Error(err)
+		}
+	})
+}
+
+// A file that may only be read is said to be one.
+func TestReadOnly(t *testing.T) {
+	db := opened(t, Place{File: filepath.Join(t.TempDir(), "history.db")})
+	db.sql.SetMaxOpenConns(1)
+	if _, err := db.sql.Exec(`PRAGMA query_only = 1`); err != nil {
+		t.Fatal(err)
+	}
+	_, err := db.Add(t.Context(), Entry{Report: made(1, 10)})
+	hinted(t, err, "store the run", "a file that this user may write")
+}

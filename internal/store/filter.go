@@ -13,10 +13,14 @@ type conditions struct {
 	terms  []string
 	values []any
 	runs   bool // some are about columns that only runs have
+	commit bool // some name a commit, which has few runs
 }
 
 // from is what points are read from.
 func (c *conditions) from() string {
+	if c.commit {
+		return `runs r CROSS JOIN series rs CROSS JOIN points p` // in this order
+	}
 	if c.runs {
 		return `points p JOIN runs r ON r.seq = p.run`
 	}
@@ -126,7 +130,7 @@ func (db *DB) runConditions(ctx context.Context, alias string, f Filter) (c cond
 		if !ok {
 			return c, true, nil
 		}
-		c.runs = true
+		c.runs, c.commit = true, true
 		c.add(`r.sha >= `+c.slot(), low)
 		c.add(`r.sha <= `+c.slot(), high)
 	}

@@ -51,6 +51,9 @@ func (db *DB) conditions(ctx context.Context, f Filter) (conditions, bool, error
 	}
 	points, none, err := db.pointConditions(ctx, f)
 	where.terms = append(where.terms, points.terms...)
+	if where.commit {
+		where.add(`p.series = rs.id AND p.at = r.at AND p.run = r.seq`)
+	}
 	return where, none, err
 }
 

@@ -49,12 +49,11 @@ func (db *DB) Prune(ctx context.Context, keep Keep) (removed int, err error) {
 			break
 		}
 	}
-	if removed > 0 && db.dialect.shrink != "" {
-		if _, err := db.sql.ExecContext(ctx, db.dialect.shrink); err != nil {
-			return removed, db.explain("give the room of old runs back", err)
-		}
+	if removed == 0 || db.dialect.shrink == "" {
+		return removed, nil
 	}
-	return removed, nil
+	_, err = db.sql.ExecContext(ctx, db.dialect.shrink)
+	return removed, db.explain("give the room of old runs back", err)
 }
 
 func (db *DB) pruneSome(ctx context.Context, tx *sql.Tx, before int64) (int, error) {

@@ -63,7 +63,8 @@ func (db *DB) run(ctx context.Context, id string) (*Run, []*Row, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	points, err := db.points(ctx, `SELECT `+pointColumns+` FROM series s JOIN points p ON p.series = s.id AND p.at = $1 AND p.run = $2 ORDER BY p.n`, found.at, found.seq)
+	// A cross join keeps its order in SQLite: points are found by series, time and run.
+	points, err := db.points(ctx, `SELECT `+pointColumns+` FROM series s CROSS JOIN points p WHERE p.series = s.id AND p.at = $1 AND p.run = $2 ORDER BY p.n`, found.at, found.seq)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -159,8 +160,7 @@ func distinct(doc []byte, field *regexp.Regexp, most int) (list []float64) {
 
 // joinParts is the form that is stored: the length of the compressed skeleton, the skeleton, the lists.
 func joinParts(packed, numbers []byte) []byte {
-	out := binary.AppendUvarint(make([]byte, 0, len(packed)+len(numbers)+4), uint64(len(packed)))
-	return append(append(out, packed...), numbers...)
+	return slices.Concat(binary.AppendUvarint(nil, uint64(len(packed))), packed, numbers)
 }
 
 func cutParts(data []byte) (packed, numbers []byte, err error) {

@@ -503,6 +503,29 @@ func TestHostileNames(t *testing.T) {
 	})
 }
 
+// Whoever opens a history finds by name what others have stored; long names that begin alike are different ones.
+func TestFreshNames(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		db := opened(t, place)
+		long := strings.Repeat("long", 1000)
+		for n, name := range []string{long + "a", long + "b"} {
+			r := made(n, 9)
+			r.Origin.Branch, r.Rows[0].Kernel = name, name
+			add(t, db, r)
+		}
+		for n, name := range []string{long + "a", long + "b"} {
+			fresh := opened(t, place)
+			runs, err := fresh.Runs(t.Context(), Filter{Branch: name})
+			if err != nil || len(runs) != 1 || runs[0].ID != made(n, 1).ID {
+				t.Errorf("branch %d: %d runs, %v", n, len(runs), err)
+			}
+		}
+		if series, err := db.Series(t.Context(), Filter{}); err != nil || len(series) != 3 {
+			t.Errorf("%d series, %v; expected one of each name and the one that both have", len(series), err)
+		}
+	})
+}
+
 // Several processes write at the same time, also the same report: every run is there once.
 func TestManyWriters(t *testing.T) {
 	both(t, func(t *testing.T, place Place) {
@@ -536,6 +559,58 @@ func TestManyWriters(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a page asks for is found by an index: none of its queries reads all runs or all points. Only those of a commit
+// read all runs: an index of commits takes 1.5 MB of 100,000 runs.
+func TestPlans(t *testing.T) {
+	db := opened(t, Place{File: filepath.Join(t.TempDir(), "history.db")})
+	for n := range 20 {
+		add(t, db, made(n, 5))
+	}
+	var asked []string
+	rewrite := db.dialect.rewrite
+	db.dialect.rewrite = func(query string) string {
+		asked = append(asked, rewrite(query))
+		return rewrite(query)
+	}
+	one := Filter{Kernel: "attention", Config: "training_512", Scope: Main, Limit: 5}
+	for name, ask := range map[string]func() error{
+		"list":         func() error { _, err := db.Runs(t.Context(), Filter{Limit: 5}); return err },
+		"next page":    func() error { _, err := db.Runs(t.Context(), Filter{Limit: 5, Before: made(9, 1).ID}); return err },
+		"since":        func() error { _, err := db.Runs(t.Context(), Filter{Limit: 5, Since: made(9, 1).Started}); return err },
+		"of a kernel":  func() error { _, err := db.Runs(t.Context(), one); return err },
+		"run":          func() error { _, _, err := db.Run(t.Context(), made(3, 1).ID); return err },
+		"report":       func() error { _, err := db.Document(t.Context(), made(3, 1).ID); return err },
+		"series":       func() error { _, err := db.Points(t.Context(), one); return err },
+		"latest":       func() error { _, err := db.Latest(t.Context(), Filter{Scope: Main}, 5); return err },
+		"notes of one": func() error { _, err := db.Notes(t.Context(), made(3, 1).ID); return err },
+	} {
+		asked = nil
+		if err := ask(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, query := range asked {
+			rows, err := db.sql.Query(`EXPLAIN QUERY PLAN `+query, make([]any, strings.Count(query, "?"))...)
+			if err != nil {
+				t.Fatalf("%s: %v", query, err)
+			}
+			for rows.Next() {
+				var id, parent, unused int
+				var step string
+				if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+					t.Fatal(err)
+				}
+				table, found := strings.CutPrefix(step, "SCAN ")
+				if found && slices.Contains([]string{"runs", "r", "points", "p", "documents", "notes"}, table) {
+					t.Errorf("%s: %s, in\n%s", name, step, query)
+				}
+			}
+			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 func TestReadMakesNothing(t *testing.T) {
