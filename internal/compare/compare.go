@@ -224,6 +224,9 @@ func (c *comparison) row(p pair) *result.Row {
 		other.Change, is.Verdict, is.Reasons = judge.Paired(was.Timing.Samples.Kept(), is.Timing.Samples.Kept(), c.opts.Gate)
 	} else {
 		other.Change, is.Verdict, is.Reasons = judge.Unpaired(from, to, was.Timing.Stats, is.Timing.Stats, c.opts.Gate)
+		if coarse(is.Verdict, other.Change, c.opts.Gate) {
+			is.Verdict, is.Reasons = result.Inconclusive, []result.Reason{result.TooCoarse}
+		}
 	}
 	other.Change.Cycles = cycles(&was.Timing.Samples, &is.Timing.Samples)
 	if !c.opts.Force && (c.differ.class || otherDevice(was, is)) {
@@ -261,12 +264,32 @@ func (c *comparison) adjust(ctx context.Context, rows []*result.Row) error {
 			row.Warnings = c.labelled(c.after.Path, row.Warnings)
 			continue
 		}
+		if judge.Confirm(row.Verdict) && sameCode(row.Sides[0].Row, row) {
+			row.Verdict, row.Reasons = result.Inconclusive, []result.Reason{result.SameCode}
+		}
 		if judge.ByClock(row.Verdict, row.Sides[0].Change) {
 			row.Reasons = append(row.Reasons, result.ClockEffect)
 		}
 		row.Warnings = c.doubts(row.Sides[0].Row, row)
 	}
 	return nil
+}
+
+// coarseGates is from how many gates on an interval that reaches into the gate shows nothing. At a
+// coefficient of variation of 3% ten samples a side make one of about three gates of 3%.
+const coarseGates = 4
+
+// coarse reports whether a claim rests on an interval that reaches into the gate and is much wider
+// than it: so are the intervals of equal code on a machine that does other work.
+func coarse(v result.Verdict, change *result.Change, gate spec.Gate) bool {
+	width := change.High - change.Low
+	switch v {
+	case result.Regression:
+		return change.Low <= gate.Regression && width > coarseGates*gate.Regression
+	case result.Improvement:
+		return change.High >= -gate.Claim && width > coarseGates*gate.Claim
+	}
+	return false
 }
 
 // otherDevice compares the devices of rows, where files name them: nvbench may use several.
