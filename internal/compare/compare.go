@@ -224,9 +224,6 @@ func (c *comparison) row(p pair) *result.Row {
 		other.Change, is.Verdict, is.Reasons = judge.Paired(was.Timing.Samples.Kept(), is.Timing.Samples.Kept(), c.opts.Gate)
 	} else {
 		other.Change, is.Verdict, is.Reasons = judge.Unpaired(from, to, was.Timing.Stats, is.Timing.Stats, c.opts.Gate)
-		if coarse(is.Verdict, other.Change, c.opts.Gate) {
-			is.Verdict, is.Reasons = result.Inconclusive, []result.Reason{result.TooCoarse}
-		}
 	}
 	other.Change.Cycles = cycles(&was.Timing.Samples, &is.Timing.Samples)
 	if !c.opts.Force && (c.differ.class || otherDevice(was, is)) {
@@ -266,6 +263,9 @@ func (c *comparison) adjust(ctx context.Context, rows []*result.Row) error {
 		}
 		if judge.Confirm(row.Verdict) && sameCode(row.Sides[0].Row, row) {
 			row.Verdict, row.Reasons = result.Inconclusive, []result.Reason{result.SameCode}
+		}
+		if !c.opts.Paired && coarse(row.Verdict, row.Sides[0].Change, c.opts.Gate) {
+			row.Verdict, row.Reasons = result.Inconclusive, []result.Reason{result.TooCoarse}
 		}
 		if judge.ByClock(row.Verdict, row.Sides[0].Change) {
 			row.Reasons = append(row.Reasons, result.ClockEffect)
