@@ -31,12 +31,20 @@ type Entry struct {
 	Deeper []string // and then
 	Next   string   // the exact next step: a command or an edit
 
-	Host bool // it is of kernels on the CPU; an entry of pawl's without it is of those on a GPU
+	Host   bool   // it is of kernels on the CPU; an entry of pawl's without it is of those on a GPU
+	Python *Steps // what to do about it in a Python function on the CPU; nil: the same as in compiled code
 
 	Launching bool // it is about the time in which no SM works, of which no other entry has anything in reach
 
 	Stops   bool // nothing else is to be said: the measurement is not valid
 	Settled bool // there is nothing left to gain here: other findings become notes
+}
+
+// Steps are what to do about a bottleneck.
+type Steps struct {
+	First  string
+	Deeper []string
+	Next   string
 }
 
 // Weaker is evidence that is there without ncu.

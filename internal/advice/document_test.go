@@ -94,6 +94,9 @@ func table(entries []Entry, less string, examples map[example]string) string {
 		if len(e.Deeper) > 0 {
 			fixes += "; then " + strings.Join(e.Deeper, "; ")
 		}
+		if e.Python != nil && e.Python.First != e.First {
+			fixes += ". In Python: " + strings.Join(append([]string{e.Python.First}, e.Python.Deeper...), "; ")
+		}
 		fmt.Fprintf(&b, "| **%s**: %s | %s | %s | %s | %s |\n", e.ID, e.Title, holds, strings.Join(unless, "; "), fixes, shown)
 	}
 	return b.String()
@@ -270,6 +273,7 @@ var meanings = map[string]string{
 	"frontend_stall_pct":   "cycles in which the core waited for instructions (CPU)",
 	"hardware_counted":     "1: the processor's own counters were read",
 	"host":                 "1: the kernel runs on the CPU",
+	"python":               "1: and it is a function written in Python",
 	"host_bound":           "speed-up that the roof, or four instructions a cycle, leave room for",
 	"ipc":                  "instructions a cycle",
 	"l1d_miss_pct":         "share of the loads that missed the first data cache",

@@ -12,6 +12,7 @@ type Processor struct {
 	Seconds  float64            // of a launch, while they were counted
 	RoofPct  float64            // of the measured roof that limits it; 0: not known
 	Memory   bool               // that roof is the memory's or a cache's
+	Python   bool               // it is a function written in Python
 }
 
 // FromCounters is the source of what the processor and its operating system have counted.
@@ -19,7 +20,7 @@ const FromCounters Source = "processor counters"
 
 // hostFacts are the names of the facts about a kernel on the CPU, with their units.
 var hostFacts = map[string]string{
-	"host": "", "hardware_counted": "", "threads": "thread", "roof_of_memory": "", "ipc": "", "core_clock": "Hz", "cpu_cycles": "cycle", "cpu_instructions": "inst", "cpu_branches": "inst",
+	"host": "", "python": "", "hardware_counted": "", "threads": "thread", "roof_of_memory": "", "ipc": "", "core_clock": "Hz", "cpu_cycles": "cycle", "cpu_instructions": "inst", "cpu_branches": "inst",
 	"branch_misses": "", "branch_miss_pct": "%", "branch_cost_pct": "%", "cache_references": "", "cache_misses": "", "cache_miss_pct": "%", "cache_mpki": "", "llc_miss_bytes": "B", "llc_miss_rate": "B/s",
 	"llc_roof_pct": "%", "l1d_miss_pct": "%", "l1d_mpki": "", "dtlb_cost_pct": "%", "backend_stall_pct": "%", "frontend_stall_pct": "%", "cpu_seconds": "s", "cores_used": "core", "counted_seconds": "s", "page_faults": "",
 	"major_faults": "", "fault_cost_pct": "%", "context_switches": "", "migrations": "", "flops_per_inst": "", "host_bound": "×",
@@ -42,6 +43,7 @@ func (f Facts) host(e Evidence) {
 		return
 	}
 	f.flag("host", true)
+	f.flag("python", p.Python)
 	if p.Threads > 0 {
 		f.set("threads", float64(p.Threads), "thread", FromWork)
 	}

@@ -3,6 +3,7 @@ package advice
 import (
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -118,6 +119,27 @@ func TestHostFindings(t *testing.T) {
 	for _, e := range onHost {
 		if !e.Host || !seen[e.ID] {
 			t.Errorf("%s: of the CPU: %t, and there is a case: %t", e.ID, e.Host, seen[e.ID])
+		}
+	}
+}
+
+// Findings about a Python function say what to do in Python: flags of compilers and intrinsics are of no use there.
+func TestFindingsInPython(t *testing.T) {
+	compiled := regexp.MustCompile(`-O3|-march|-f[a-z]+-|-ffast|#pragma|restrict|intrinsics|malloc|std::|__builtin|madvise|accumulators|unroll|perf record`)
+	for i, test := range hostCases {
+		if test.id == "host-threads-idle" || test.id == "wrong-target" {
+			continue // pawl knows neither threads nor flags of a Python function
+		}
+		e := steady(test.has)
+		e.Processor.Python = true
+		found := Builtin().Judge(Gather(e)).Findings
+		at := slices.IndexFunc(found, func(x Finding) bool { return x.ID == test.id })
+		if at < 0 {
+			t.Errorf("case %d: no %s", i, test.id)
+			continue
+		}
+		if text := strings.Join(append(found[at].Deeper, found[at].First, found[at].Next), "; "); compiled.MatchString(text) {
+			t.Errorf("%s, in Python: %s", test.id, text)
 		}
 	}
 }

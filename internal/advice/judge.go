@@ -141,6 +141,9 @@ func (e compiled) judge(f Facts, a *Advice) (Finding, bool) {
 	found := Finding{
 		ID: e.ID, Title: e.Title, Confidence: e.Confidence, First: e.First, Deeper: e.Deeper, Next: e.Next, Settled: e.Settled, Own: e.Row == 0, Row: e.Row,
 	}
+	if e.Python != nil && f["python"].Value > 0 {
+		found.First, found.Deeper, found.Next = e.Python.First, e.Python.Deeper, e.Python.Next
+	}
 	conditions, gain, evidence := e.when, e.gain, e.Evidence
 	holds, missing := all(conditions, f)
 	if !holds && missing != nil && e.Less != nil {

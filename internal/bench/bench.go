@@ -17,6 +17,7 @@ import (
 	"pawl/internal/roof"
 	"pawl/internal/run"
 	"pawl/internal/spec"
+	"pawl/internal/unit"
 )
 
 // Options are the options of a bench.
@@ -73,6 +74,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	if err != nil {
 		return nil, err
 	}
+	b.noteDefaults(rows)
 	place := opts.Lab
 	place.Class, place.Timeout = b.Spec.DeviceClass, opts.Measure.Timeout
 	if len(opts.Devices) > 0 {
@@ -104,6 +106,25 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	b.explain(ctx, rows)
 	r.Finish(ctx, b.report, b.lab.Held())
 	return b.report, nil
+}
+
+// noteDefaults says which params have another default in the source: what is measured is not what a build without
+// pawl makes.
+func (b *bench) noteDefaults(rows []*measured) {
+	var said []string
+	for _, m := range rows {
+		for _, one := range b.Spec.Overridden(m.Variant) {
+			if text := m.Variant.Kernel.Name + " is built with " + one; !slices.Contains(said, text) {
+				said = append(said, text)
+			}
+		}
+	}
+	if len(said) > 0 {
+		b.report.Warnings = append(b.report.Warnings, result.Warning{
+			Code: "params", Message: unit.Few(said, 3) + ": the first value of a param in pawl.yaml is its default",
+			Hint: "put the source's value first, unless your own build defines the macro, too",
+		})
+	}
 }
 
 // explain says why the measured rows take their time, where that is asked for.

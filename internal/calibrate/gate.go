@@ -46,14 +46,16 @@ type gate struct {
 }
 
 // Gate tries the gate on kernels whose slowdown is known, and saves the curve as it grows:
-// decisions are not lost when it is interrupted, and a later call continues from there.
-func Gate(ctx context.Context, opts GateOptions) (*curve.Curve, error) {
-	var c *curve.Curve
-	err := with(ctx, opts, func(g *gate) error {
+// decisions are not lost when it is interrupted, and a later call continues from there. It reports
+// whether the curve is complete: has all decisions that are wanted.
+func Gate(ctx context.Context, opts GateOptions) (c *curve.Curve, complete bool, err error) {
+	err = with(ctx, opts, func(g *gate) error {
 		c = g.curve
-		return g.try(ctx)
+		err := g.try(ctx)
+		complete = len(nextSet(g.trials, g.made, 1, 0)) == 0
+		return err
 	})
-	return c, err
+	return c, complete, err
 }
 
 // Duet plays pawl's own kernel against itself once, and returns the change.
@@ -157,6 +159,9 @@ func (g *gate) level(t trial) *curve.Level {
 	return g.curve.At(g.jobs[t.kernel].Variant.Kernel.Name, g.nominal(t), t.behind)
 }
 
+// made returns how many decisions of a trial there are.
+func (g *gate) made(t trial) int { return len(g.level(t).Decisions) }
+
 // match plays a kernel with the trial's slowdown against itself: the candidate, the base and, for
 // trials behind it, the best-known version.
 func (g *gate) match(host *lab.Host, t trial, name string) (*measure.Match, error) {
@@ -205,12 +210,11 @@ func (g *gate) try(ctx context.Context) error {
 	var taken time.Time
 	longest := time.Duration(0)
 	for number := g.curve.Sets; ; number++ {
-		made := func(t trial) int { return len(g.level(t).Decisions) }
 		count := perSet(g.curve.Cell)
 		if g.curve.Decisions() == 0 {
 			count = firstSet
 		}
-		chosen := nextSet(g.trials, made, count, number)
+		chosen := nextSet(g.trials, g.made, count, number)
 		if len(chosen) == 0 {
 			return ctx.Err()
 		}

@@ -107,7 +107,7 @@ func TestGateStepsAside(t *testing.T) {
 		}
 		got <- err
 	}()
-	c, err := Gate(t.Context(), opts)
+	c, _, err := Gate(t.Context(), opts)
 	if err != nil || c.Sets < 3 {
 		t.Fatal(err, c.Sets)
 	}
@@ -132,9 +132,12 @@ func TestGateGoesOnWhereItStopped(t *testing.T) {
 	var last *curve.Curve
 	for call := 1; call <= calls; call++ {
 		opts.Started = time.Now()
-		c, err := Gate(t.Context(), opts)
+		c, complete, err := Gate(t.Context(), opts)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if complete != (call == calls) {
+			t.Errorf("call %d of %d: complete is %t", call, calls, complete)
 		}
 		if c.Sets != call || c.Seconds <= 0 || c.Method != curve.Method {
 			t.Errorf("call %d: %d sets, %g s, method %d", call, c.Sets, c.Seconds, c.Method)
@@ -153,7 +156,7 @@ func TestGateGoesOnWhereItStopped(t *testing.T) {
 	mustBeDecided(t, last.At("memory", 0.04, false), 1, 0.04)
 	// Everything is known: nothing more is measured.
 	opts.For = time.Hour
-	again, err := Gate(t.Context(), opts)
+	again, _, err := Gate(t.Context(), opts)
 	if diff := cmp.Diff(last, again); err != nil || diff != "" {
 		t.Errorf("%v (-before +after):\n%s", err, diff)
 	}
@@ -164,7 +167,7 @@ func TestGateIsTheProjects(t *testing.T) {
 	trying(t, trial{0, 5.0 / 3, false, 1}, trial{0, 2.0 / 3, false, 1})
 	opts := once(t)
 	opts.Gate.Regression = 0.012
-	c, err := Gate(t.Context(), opts)
+	c, _, err := Gate(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,11 +201,11 @@ func interruptedAt(t *testing.T, opts *GateOptions, says string, nth int) contex
 func TestGateIsInterrupted(t *testing.T) {
 	trying(t, trial{0, 0, false, 1}, trial{0, 0, true, 1})
 	opts := once(t)
-	if _, err := Gate(t.Context(), opts); err != nil {
+	if _, _, err := Gate(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
 	opts.Started, opts.For = time.Now(), time.Minute
-	c, err := Gate(interruptedAt(t, &opts, "behind the best, decision 1 of 1", 5), opts)
+	c, _, err := Gate(interruptedAt(t, &opts, "behind the best, decision 1 of 1", 5), opts)
 	if !errors.Is(err, context.Canceled) || c.Decisions() != 1 || c.Sets != 1 {
 		t.Errorf("in a set: %v, %+v", err, c)
 	}
@@ -222,15 +225,15 @@ func TestGateEndsInTime(t *testing.T) {
 	opts.Started = time.Now().Add(-overtime - time.Hour)
 	opts.For = time.Hour
 	var problem *diag.Problem
-	if _, err := Gate(t.Context(), opts); !errors.As(err, &problem) || !strings.Contains(problem.Hint, "--for") {
+	if _, _, err := Gate(t.Context(), opts); !errors.As(err, &problem) || !strings.Contains(problem.Hint, "--for") {
 		t.Errorf("no time at all: %v", err)
 	}
 	opts.Started, opts.For = time.Now(), time.Nanosecond
-	if _, err := Gate(t.Context(), opts); err != nil {
+	if _, _, err := Gate(t.Context(), opts); err != nil {
 		t.Fatal(err)
 	}
 	opts.Started, opts.For = time.Now().Add(-overtime-time.Hour), time.Hour
-	if c, err := Gate(t.Context(), opts); err != nil || c.Decisions() != 1 {
+	if c, _, err := Gate(t.Context(), opts); err != nil || c.Decisions() != 1 {
 		t.Errorf("%v: %d decisions, want those of before", err, c.Decisions())
 	}
 }
@@ -254,7 +257,7 @@ func TestGateTellsHowFarItIs(t *testing.T) {
 			t.Errorf("%d of %d", e.Done, e.Total)
 		}
 	}
-	c, err := Gate(t.Context(), opts)
+	c, _, err := Gate(t.Context(), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +282,7 @@ func TestGateOfWhatThereIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Gate(t.Context(), opts)
+	c, _, err := Gate(t.Context(), opts)
 	if err != nil || c.Decisions() != 1 || c.Tool.Version != "test" {
 		t.Errorf("%v: what there is was not taken: %+v", err, c)
 	}
@@ -288,23 +291,23 @@ func TestGateOfWhatThereIs(t *testing.T) {
 	if _, err := curve.Save(opts.Folder, there); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := Gate(t.Context(), opts); err != nil || c.Decisions() != 0 || c.Method != curve.Method {
+	if c, _, err := Gate(t.Context(), opts); err != nil || c.Decisions() != 0 || c.Method != curve.Method {
 		t.Errorf("%v: another method goes on with %+v", err, c)
 	}
 	if err := os.WriteFile(path, []byte("half"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	var damaged *diag.Problem
-	if _, err := Gate(t.Context(), opts); !errors.As(err, &damaged) || !strings.Contains(damaged.Message, path) || !strings.Contains(damaged.Hint, "--fresh") {
+	if _, _, err := Gate(t.Context(), opts); !errors.As(err, &damaged) || !strings.Contains(damaged.Message, path) || !strings.Contains(damaged.Hint, "--fresh") {
 		t.Errorf("a damaged file: %v", err)
 	}
 	opts.Fresh = true
-	if c, err := Gate(t.Context(), opts); err != nil || c.Decisions() > 0 || c.Cell != "host" {
+	if c, _, err := Gate(t.Context(), opts); err != nil || c.Decisions() > 0 || c.Cell != "host" {
 		t.Errorf("afresh: %v, %+v", err, c)
 	}
 	opts.Host, opts.Device = false, 99
 	var fault *result.Fault
-	if _, err := Gate(t.Context(), opts); !errors.As(err, &fault) || fault.Cause != result.CauseUnsupported {
+	if _, _, err := Gate(t.Context(), opts); !errors.As(err, &fault) || fault.Cause != result.CauseUnsupported {
 		t.Errorf("GPU 99: %v", err)
 	}
 }

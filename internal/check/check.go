@@ -120,6 +120,7 @@ func Run(ctx context.Context, r *run.Run, opts Options) (*result.Report, error) 
 	r.Stage("verify")
 	examined := c.verify(ctx, built)
 	c.count(examined)
+	c.forecast(ctx, examined)
 	parties := c.parties(groupsOf(examined))
 	r.Stage("measure")
 	judged, err := c.share(ctx, parties, func(lane *check, party []*verified) []*judged {

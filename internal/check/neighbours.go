@@ -173,7 +173,7 @@ func (c *check) besideAt(ctx context.Context, v *verified, room *examRoom, here 
 			return nearby{broken: one}, nil
 		}
 		if verify.Rounded(one) {
-			return nearby{skipped: one.Reason + ": that may be rounding, which tolerance: in pawl.yaml allows"}, nil
+			return nearby{skipped: maybeRounding(one.Reason)}, nil
 		}
 		return nearby{findings: verify.Special(here.Candidate.Instance, next, one.Reason)}, nil
 	}
@@ -220,4 +220,10 @@ func nextTo(job *lab.Job, next *spec.Instance) (*spec.Instance, error) {
 		}
 	}
 	return nil, err
+}
+
+// maybeRounding says why a neighbour with a few slightly wrong elements accuses nobody. Reports shorten it: what
+// it means comes before the numbers.
+func maybeRounding(reason string) string {
+	return "what is wrong there may be rounding, which a tolerance in pawl.yaml can allow (" + reason + ")"
 }

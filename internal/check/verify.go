@@ -380,6 +380,7 @@ func (c *check) conclude(ctx context.Context, v *verified, one *result.Case, err
 		found.Failed++
 		v.incorrect = true
 		v.notes = append(v.notes, c.noteJudge(v.built, v.exam)...)
+		v.notes = append(v.notes, c.noteRounding(v, one)...)
 	default:
 		found.Passed++
 		v.notes = append(v.notes, c.noteTolerance(v.built, v.exam)...)

@@ -26,7 +26,7 @@ func runGate(ctx context.Context, e *env, opts *calibrateOptions, live *follower
 		}
 		return showPower(e, opts, opts.effect, []calibrate.Power{calibrate.PowerOfDuet("this machine, pawl's own kernel", duet.Cells, opts.effect)})
 	}
-	made, err := calibrate.Gate(ctx, opts.GateOptions)
+	made, complete, err := calibrate.Gate(ctx, opts.GateOptions)
 	live.done()
 	interrupted := errors.Is(err, context.Canceled)
 	if err != nil && !interrupted {
@@ -35,7 +35,7 @@ func runGate(ctx context.Context, e *env, opts *calibrateOptions, live *follower
 	if interrupted && (made == nil || made.Decisions() == 0) {
 		return &outcomeError{exitInterrupted, "interrupted before anything was decided"}
 	}
-	if showErr := showCurve(e, opts, made); showErr != nil {
+	if showErr := showCurve(e, opts, made, complete); showErr != nil {
 		return fmt.Errorf("print the calibration: %w", showErr)
 	}
 	if interrupted {
@@ -44,7 +44,7 @@ func runGate(ctx context.Context, e *env, opts *calibrateOptions, live *follower
 	return nil
 }
 
-func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
+func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve, complete bool) error {
 	if opts.json {
 		return printJSON(e, c)
 	}
@@ -67,7 +67,7 @@ func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	if alarms := c.Alarms(10); alarms != nil {
 		e.print("\n  false alarms, of %s: ≤ %.2f%% of rows, so ≤ %.1f%% of runs with ten rows (one-sided 95%% bounds)", alarms.Kernel, 100*alarms.PerDecision, 100*alarms.PerRun)
 	}
-	if text := tooLittle(c); text != "" {
+	if text := prospects(c, complete); text != "" {
 		e.print("\n  %s", text)
 	}
 	e.print("\n  calibration: %s", relative(calibrate.Path(c)))
@@ -75,11 +75,20 @@ func showCurve(e *env, opts *calibrateOptions, c *calibrate.Curve) error {
 	return err
 }
 
-// tooLittle says that no check cites a curve, and how long one that is cited takes; "" where checks do.
-func tooLittle(c *calibrate.Curve) string {
+// prospects says what more calls would bring: nothing where the curve is complete. Of a curve that no
+// check cites it says how long one that is cited takes; "" of others.
+func prospects(c *calibrate.Curve, complete bool) string {
 	const rows = 10
 	alarms := c.Alarms(rows)
-	if alarms != nil && alarms.PerRun <= calibrate.Telling {
+	cited := alarms != nil && alarms.PerRun <= calibrate.Telling
+	switch {
+	case complete:
+		text := fmt.Sprintf("complete: all %s decisions of method %d at a gate of %s are made, and another call adds none", unit.Count(c.Decisions()), c.Method, unit.PercentPlain(c.Gate.Regression))
+		if !cited {
+			text += fmt.Sprintf("; checks do not cite it, since their bound is at most %s of runs: a quieter machine may reach that", unit.PercentPlain(calibrate.Telling))
+		}
+		return text + "; pawl calibrate --fresh discards it and begins anew"
+	case cited:
 		return ""
 	}
 	text := fmt.Sprintf("this is too little: checks cite a bound of at most %s of runs", unit.PercentPlain(calibrate.Telling))

@@ -47,8 +47,18 @@ func TestShortCalibrationSaysSo(t *testing.T) {
 		400: "",
 	} {
 		out.Reset()
-		if err := showCurve(&env{stdout: &out}, &calibrateOptions{}, curve(decisions)); err != nil || !strings.Contains(out.String(), want) || want == "" && strings.Contains(out.String(), "too little") {
+		if err := showCurve(&env{stdout: &out}, &calibrateOptions{}, curve(decisions), false); err != nil || !strings.Contains(out.String(), want) || want == "" && strings.Contains(out.String(), "too little") {
 			t.Errorf("%v\n%s", err, out.String())
+		}
+	}
+	// A complete curve recommends no further call, which would do nothing.
+	for decisions, want := range map[int]string{
+		12:  "complete: all 12 decisions of method 0 at a gate of 3.0% are made, and another call adds none; checks do not cite it, since their bound is at most 20.0% of runs: a quieter machine may reach that; pawl calibrate --fresh",
+		400: "are made, and another call adds none; pawl calibrate --fresh discards it and begins anew",
+	} {
+		var full bytes.Buffer
+		if err := showCurve(&env{stdout: &full}, &calibrateOptions{}, curve(decisions), true); err != nil || !strings.Contains(full.String(), want) || strings.Contains(full.String(), "--for") {
+			t.Errorf("%v\n%s\nshould contain %s", err, full.String(), want)
 		}
 	}
 	if heads := strings.Join(strings.Fields(strings.Split(out.String(), "\n")[2]), " "); !strings.Contains(heads, "slower by decisions sets failed rate 95% bound undecided") && !strings.Contains(heads, "slower by actual decisions sets failed rate 95% bound undecided") {

@@ -30,12 +30,15 @@ Plain lists are in seconds, unless --unit or a CSV's heading says otherwise (tim
 refused.
 
 The verdicts:
-  regression    more than 3% slower (--gate), and the medians' 95% intervals are apart
+  regression    more than 3% slower (--gate), and the medians' 95% intervals are apart;
+                not for equal code, nor by an interval that reaches into the gate
+                and is wider than four gates
   improvement   more than 10% faster (--improvement), the intervals are apart, |δ| ≥ 0.3
   maintained    shown to be within the gate, or a difference smaller than that
   inconclusive  no significant difference, or none after adjusting p for the number of
                 benchmarks: in files without a change, chance shows a regression in at
-                most 2.8% of cases (an improvement in 2.2%)
+                most 2.8% of cases (an improvement in 2.2%); equal code whose times
+                differ; an interval that is too wide
   incomparable  measured on different devices, or without samples on one side
 
 Files that were measured at different times also differ by what the machine did in

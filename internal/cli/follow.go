@@ -22,6 +22,9 @@ func newFollower(e *env) *follower {
 }
 
 func (f *follower) follow(event run.Event) {
+	if event.Row != "" { // what is no row's leaves the line, and its name, as they are
+		f.progress.Name(event.Row)
+	}
 	switch event.Kind {
 	case run.Build:
 		f.progress.Part(event.Done, event.Total)

@@ -261,12 +261,35 @@ func (c *comparison) adjust(ctx context.Context, rows []*result.Row) error {
 			row.Warnings = c.labelled(c.after.Path, row.Warnings)
 			continue
 		}
+		if judge.Confirm(row.Verdict) && sameCode(row.Sides[0].Row, row) {
+			row.Verdict, row.Reasons = result.Inconclusive, []result.Reason{result.SameCode}
+		}
+		if !c.opts.Paired && coarse(row.Verdict, row.Sides[0].Change, c.opts.Gate) {
+			row.Verdict, row.Reasons = result.Inconclusive, []result.Reason{result.TooCoarse}
+		}
 		if judge.ByClock(row.Verdict, row.Sides[0].Change) {
 			row.Reasons = append(row.Reasons, result.ClockEffect)
 		}
 		row.Warnings = c.doubts(row.Sides[0].Row, row)
 	}
 	return nil
+}
+
+// coarseGates is from how many gates on an interval that reaches into the gate shows nothing. At a
+// coefficient of variation of 3% ten samples a side make one of about three gates of 3%.
+const coarseGates = 4
+
+// coarse reports whether a claim rests on an interval that reaches into the gate and is much wider
+// than it: so are the intervals of equal code on a machine that does other work.
+func coarse(v result.Verdict, change *result.Change, gate spec.Gate) bool {
+	width := change.High - change.Low
+	switch v {
+	case result.Regression:
+		return change.Low <= gate.Regression && width > coarseGates*gate.Regression
+	case result.Improvement:
+		return change.High >= -gate.Claim && width > coarseGates*gate.Claim
+	}
+	return false
 }
 
 // otherDevice compares the devices of rows, where files name them: nvbench may use several.

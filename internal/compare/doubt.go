@@ -98,7 +98,7 @@ func (c *comparison) warnings(rows []*result.Row) []result.Warning {
 			out = append(out, w)
 		}
 	}
-	if !c.opts.Paired && slices.ContainsFunc(rows, func(r *result.Row) bool { return judge.Confirm(r.Verdict) }) {
+	if !c.opts.Paired && slices.ContainsFunc(rows, differs) {
 		out = append(out, result.Warning{
 			Code:    "apart",
 			Message: "measured at different times: the difference includes what the machine did in between",
@@ -106,6 +106,11 @@ func (c *comparison) warnings(rows []*result.Row) []result.Warning {
 		})
 	}
 	return out
+}
+
+// differs reports whether a row's times differ by more than the gate, whatever that shows.
+func differs(r *result.Row) bool {
+	return judge.Confirm(r.Verdict) || slices.Contains(r.Reasons, result.SameCode) || slices.Contains(r.Reasons, result.TooCoarse)
 }
 
 // labelled returns the warnings of a file's row, with the file's name: its last part, or two where
@@ -139,8 +144,8 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 		out = append(out, c.labelled(side.file, own)...)
 		side.row.Warnings = nil
 	}
-	if sameCode(was, is) && judge.Confirm(is.Verdict) {
-		out = append(out, result.Warning{Code: "identity", Message: "the code is the same in both files: only the machine differs", Hint: "pawl check would not measure it"})
+	if slices.Contains(is.Reasons, result.SameCode) {
+		out = append(out, result.Warning{Code: "identity", Message: "the code is the same in both files: its times differ because the machine did other things", Hint: "pawl check would not measure it"})
 	}
 	if changed := changes(was.Params, is.Params); changed != "" {
 		out = append(out, result.Warning{Code: "params", Message: "other params: " + changed})

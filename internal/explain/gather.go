@@ -29,7 +29,7 @@ func (a *asking) profile(ctx context.Context, questions []Question) {
 			repeats = 3 // what launches of one version differ by is noise
 		}
 		for _, v := range q.Versions {
-			if v.Job.GPU() && !slices.Contains(jobs, v.Job) {
+			if a.lab.OnGPU(v.Job) && !slices.Contains(jobs, v.Job) {
 				jobs = append(jobs, v.Job)
 			}
 		}
@@ -175,7 +175,7 @@ func (a *asking) look(ctx context.Context, job *lab.Job) {
 		for _, u := range static.Unseen {
 			seen.limits = append(seen.limits, result.Warning{Code: "unseen", Message: u.What + ": " + u.Why, Hint: u.Hint})
 		}
-	case !job.GPU():
+	case !a.lab.OnGPU(job):
 		counted, err := a.lab.Counters(ctx, job)
 		if err != nil {
 			seen.lacks(ctx, "the processor's events were not counted", err)

@@ -233,7 +233,7 @@ func (a *asking) side(v Version, name string) advice.Side {
 	job, seen := v.Job, a.of(v.Job)
 	s := advice.Side{Repeats: seen.launches[name]}
 	switch {
-	case !job.GPU():
+	case !a.lab.OnGPU(job):
 		s.Evidence = a.lab.HostEvidence(job, v.Timing, seen.counters)
 	case seen.static != nil:
 		s.Evidence = a.lab.StaticEvidence(job, v.Timing, seen.kernel(name))
@@ -247,7 +247,7 @@ func (a *asking) side(v Version, name string) advice.Side {
 	if b := job.Record.Build; b != nil {
 		s.Compiler, s.Flags = b.Compiler, b.Flags
 	}
-	if oracle := job.Variant.Kernel.Oracle; oracle != nil && job.GPU() {
+	if oracle := job.Variant.Kernel.Oracle; oracle != nil && a.lab.OnGPU(job) {
 		product := slices.Contains([]string{"gemm", "matmul", "attention"}, oracle.Builtin)
 		s.Matmul = &product
 	}

@@ -255,3 +255,22 @@ func TestCaches(t *testing.T) {
 		}
 	}
 }
+
+// A Python function for GPUs, on a machine without one, runs on the CPU: no profiler of GPUs looks at it, and what
+// is known of it is what is known of kernels there.
+func TestPythonWithoutGPU(t *testing.T) {
+	a := askingIn(t)
+	job := jobOf("k", "f")
+	job.Variant.Kernel.Cell, job.Artifact.Framework, job.Instance.Bytes = spec.CellPython, "torch", 1e6
+	a.lab = lab.New(a.run, &result.Report{}, lab.Options{})
+	t.Cleanup(a.lab.Close)
+	a.of(job).looked = true
+	v := Version{Job: job, Timing: &result.Timing{Stats: result.Stats{Median: 1e-3, Count: 1}}}
+	a.profile(t.Context(), []Question{{[]Version{v}}})
+	if limits := a.of(job).limits; len(limits) > 0 {
+		t.Errorf("a profiler of GPUs: %+v", limits)
+	}
+	if s := a.side(v, "f"); s.Processor == nil || !s.Processor.Python || s.Seconds != 1e-3 || s.Bytes != 1e6 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -278,7 +278,7 @@ func (c *Counters) vague(name string) bool {
 // HostEvidence returns what is known of a job on the CPU, for findings. The timing and the counters may
 // be nil.
 func (l *Lab) HostEvidence(job *Job, t *result.Timing, c *Counters) advice.Evidence {
-	p := &advice.Processor{}
+	p := &advice.Processor{Python: job.Cell() == spec.CellPython}
 	e := advice.Evidence{Processor: p, Flops: job.Instance.Flops, Bytes: job.Instance.Bytes}
 	if made := job.Record.Build; made != nil {
 		e.Debug = slices.Contains(made.Flags, "-O0")

@@ -201,6 +201,12 @@ func (p *Job) GPU() bool {
 	return false
 }
 
+// OnGPU reports whether a job's kernel runs on the lab's GPU. A Python function may be written for GPUs,
+// and run on the CPU where there is none.
+func (l *Lab) OnGPU(p *Job) bool {
+	return p.GPU() && (p.Cell() == spec.CellCUDA || l.machine().GPU != nil)
+}
+
 // framework returns the framework that a Python kernel is written for; "numpy" until it is known.
 func framework(k *spec.Kernel, made *build.Artifact) string {
 	switch {

@@ -82,8 +82,9 @@ type shared struct {
 	peaks   map[string]*roof.Peaks // by device class, nil for classes without peaks
 	workers []*worker.Client       // all that were started
 	pool    *poolUse
-	idle    []*Lab // lanes of a pool whose workers have nothing to do
-	waits   bool   // a worker had to wait for a device
+	idle    []*Lab                   // lanes of a pool whose workers have nothing to do
+	waits   bool                     // a worker had to wait for a device
+	starts  map[string]time.Duration // by kind of cell: the shortest time that one took to open and to load its code
 }
 
 // New makes a lab that writes to the report.
@@ -92,7 +93,7 @@ func New(r *run.Run, report *result.Report, opts Options) *Lab {
 	if opts.Workers > 0 {
 		opts.Worker = expand(opts.Worker, r.ID)
 	}
-	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{pool: &poolUse{Pool: opts.Pool, launch: opts.Worker, run: r}}}
+	return &Lab{Options: opts, Report: report, run: r, starting: &sync.Mutex{}, shared: &shared{starts: map[string]time.Duration{}, pool: &poolUse{Pool: opts.Pool, launch: opts.Worker, run: r}}}
 }
 
 // UUID returns the UUID of the lab's GPU, once the GPU is known to exist.

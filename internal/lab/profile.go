@@ -90,7 +90,7 @@ func Profiles(jobs []*Job) [][]*Job {
 // 2025.3, say nothing and leave it out. On an error the profile has what is known: the log of Nsight
 // Compute, its command line, the sandbox.
 func (l *Lab) Profile(ctx context.Context, jobs []*Job, opts Profiling) (*Profiled, error) {
-	if err := profilable(jobs, opts); err != nil {
+	if err := l.profilable(jobs, opts); err != nil {
 		return &Profiled{}, err
 	}
 	done, unknown, err := l.profileOnce(ctx, jobs, opts)
@@ -123,7 +123,7 @@ func (p *Profiled) without(asked, unknown []string) []string {
 }
 
 // profilable refuses what cannot be profiled together, or by this user.
-func profilable(jobs []*Job, opts Profiling) error {
+func (l *Lab) profilable(jobs []*Job, opts Profiling) error {
 	refused := func(cause result.Cause, hint, format string, args ...any) error {
 		return &result.Fault{Stage: "profile", Cause: cause, Message: fmt.Sprintf(format, args...), Hint: hint}
 	}
@@ -133,7 +133,7 @@ func profilable(jobs []*Job, opts Profiling) error {
 			return job.Record.Fault
 		case job.Artifact == nil || job.Instance == nil:
 			return refused(result.CauseInternal, "", "%s is not built", job.Name())
-		case !job.GPU():
+		case !l.OnGPU(job):
 			return refused(result.CauseUnsupported, "counters of the CPU are read by other tools, such as perf", "%s runs on the CPU, and Nsight Compute profiles GPUs", job.Name())
 		case job.Alone() && len(jobs) > 1:
 			return refused(result.CauseInternal, "profile it by itself", "%s is profiled with other jobs, and its launches could not be told from theirs", job.Name())

@@ -84,7 +84,7 @@ func (l *Lab) HasPeaks(p *Job) bool { return l.peaksOf(l.roofCell(p)) != nil }
 
 // roofCell returns the kind of cell whose peaks a job is compared with.
 func (l *Lab) roofCell(p *Job) string {
-	if p.Cell() == spec.CellPython && (l.machine().GPU == nil || !p.GPU()) {
+	if p.Cell() == spec.CellPython && !l.OnGPU(p) {
 		return spec.CellHost // it ran on the CPU
 	}
 	return p.Cell()

@@ -195,7 +195,8 @@ func (b *builder) compare() {
 	b.warnings(view.Terminal|view.Markdown|view.HTML, allWarnings(r))
 	interval := prefixed("95% intervals of medians: ", r.Method.Interval)
 	b.lines(view.Verbose, view.Quiet, present(interval)...)
-	b.v.Closing, b.v.Next = view.Line{Text: tally(rows), Tone: compareTone(rows)}, compareNext(r, rows)
+	apart := slices.ContainsFunc(r.Warnings, func(w result.Warning) bool { return w.Code == "apart" })
+	b.v.Closing, b.v.Next = view.Line{Text: tally(rows) + when(apart, ", measured at different times"), Tone: compareTone(rows)}, compareNext(r, rows)
 	if b.shows(view.HTML) {
 		drawn := sidesDrawn(rows)
 		b.charts(drawn)
@@ -218,7 +219,9 @@ func compareNext(r *result.Report, rows []compared) string {
 	if r.Outcome != nil && r.Outcome.Result == result.Unjudged {
 		return strings.Join(r.Outcome.Reasons, "; ")
 	}
-	open := slices.ContainsFunc(rows, func(c compared) bool { return c.row.Verdict == result.Inconclusive })
+	open := slices.ContainsFunc(rows, func(c compared) bool { // of equal code no number of samples decides anything
+		return c.row.Verdict == result.Inconclusive && !slices.Contains(c.row.Reasons, result.SameCode)
+	})
 	if !open || len(r.Inputs) == 0 {
 		return ""
 	}

@@ -214,3 +214,16 @@ func TestCompareNothingInCommon(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// No number of samples makes equal code slower or faster: none is recommended.
+func TestCompareOfEqualCode(t *testing.T) {
+	r := comparison()
+	r.Rows = r.Rows[1:2] // the one with few samples
+	if next := compareNext(r, rowsOf(r)); !strings.Contains(next, "pawl calibrate --power") {
+		t.Errorf("few samples: %q", next)
+	}
+	r.Rows[0].Reasons = []result.Reason{result.SameCode}
+	if next := compareNext(r, rowsOf(r)); next != "" {
+		t.Errorf("equal code: %q", next)
+	}
+}

@@ -189,4 +189,7 @@ const (
 
 	// It would be a regression or an improvement if the two files held nothing else.
 	AmongMany Reason = "not significant among all comparisons"
+
+	SameCode  Reason = "same code: only the machine differs" // equal code is neither slower nor faster, whatever its times
+	TooCoarse Reason = "interval too wide"                   // it reaches into the gate, and is several gates wide
 )

@@ -37,6 +37,7 @@ type Progress struct {
 	mu    sync.Mutex
 	text  string      // latest, plain
 	bar   string      // live: before the text
+	name  string      // live: the part of the text that gives way where the line is too long
 	shown string      // live: on the terminal now; lines: printed last
 	last  time.Time   // of the latest draw or line
 	start time.Time   // live: from which the time is counted
@@ -95,6 +96,14 @@ func (p *Progress) Part(done, total int) {
 		full := barWidth * min(max(done, 0), total) / total
 		p.bar = strings.Repeat("█", full) + strings.Repeat("░", barWidth-full) + " "
 	}
+}
+
+// Name says which part of the text is a name: where a line of the terminal is too short for the text, the
+// name loses its middle, so that what follows it stays.
+func (p *Progress) Name(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.name = Plain(name)
 }
 
 // Line writes a line that stays, above the progress line where there is one.
@@ -167,7 +176,7 @@ func (p *Progress) schedule() {
 func (p *Progress) draw() {
 	// The last column stays free: a cursor behind it is on the next line on some
 	// terminals.
-	text := truncate(p.bar+p.elapsed()+p.text, p.width()-1)
+	text := truncate(p.bar+p.elapsed()+p.shortened(p.width()-1-DisplayWidth(p.bar+p.elapsed())), p.width()-1)
 	p.last = time.Now()
 	p.await()
 	if text == p.shown {
@@ -175,6 +184,16 @@ func (p *Progress) draw() {
 	}
 	p.shown = text
 	p.write(clearLine + text)
+}
+
+// shortened returns the text, in this many columns if its name can give way so far.
+func (p *Progress) shortened(width int) string {
+	const least = 9 // columns of a name that can still be told from others
+	excess := DisplayWidth(p.text) - width
+	if excess <= 0 || p.name == "" {
+		return p.text
+	}
+	return strings.Replace(p.text, p.name, withoutMiddle(p.name, max(least, DisplayWidth(p.name)-excess)), 1)
 }
 
 // await draws again when the next second is over, though nothing is set meanwhile: a line that stands

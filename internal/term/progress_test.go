@@ -132,6 +132,38 @@ func TestProgressLiveIsTruncatedAndPlain(t *testing.T) {
 	})
 }
 
+// What follows a name stays on a short line: the name gives way, in its middle.
+func TestProgressShortensNames(t *testing.T) {
+	const name = "blocked_saxpy_with_a_long_name/small"
+	for _, test := range []struct {
+		columns int
+		name    string
+		want    string
+	}{
+		{80, name, "measuring 1/2  blocked_saxpy_with_a_long_name/small  20 samples"},
+		{50, name, "measuring 1/2  blocked_sax…name/small  20 samples"},
+		{10, name, "measurin…"},
+		{40, "", "measuring 1/2  blocked_saxpy_with_a_lo…"},
+		{46, "böse_Größen_ändern_sich_auch/größer", "measuring 1/2  böse_Grö…/größer  20 samples"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			out := newJournal()
+			p := newProgress(out, live, columns(test.columns))
+			time.Sleep(quietAtFirst)
+			p.Name(test.name)
+			shown := test.name
+			if shown == "" {
+				shown = name
+			}
+			p.Set("measuring 1/2  " + shown + "  20 samples")
+			p.Done()
+			if diff := cmp.Diff([]string{clearLine + test.want, clearLine}, out.writes); diff != "" {
+				t.Errorf("%d columns: %s", test.columns, diff)
+			}
+		})
+	}
+}
+
 func TestProgressBar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := newJournal()

@@ -1,0 +1,100 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pawl/internal/result"
+	"pawl/internal/spec"
+	"pawl/internal/unit"
+)
+
+const (
+	roundingTimes  = 4  // errors of rounding are at most so many times what is allowed,
+	roundingSpread = 16 // and at most so many times their own root mean square: they are everywhere
+)
+
+// noteRounding says, of wrong answers whose errors look like rounding, which tolerance judged them and
+// which one admits them.
+func (c *check) noteRounding(v *verified, one *result.Case) []result.Warning {
+	var of, keys []string
+	for _, o := range one.Outputs {
+		if o.Wrong == 0 {
+			continue
+		}
+		if !roundingError(o) {
+			return nil
+		}
+		key, far := admitting(o)
+		of = append(of, fmt.Sprintf("%s (%s; allowed are atol %g and rtol %g)", o.Name, far, o.Atol, o.Rtol))
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	hint := fmt.Sprintf("if the kernel may round like this, tolerance: {%s} in pawl.yaml admits it", strings.Join(keys, ", "))
+	if v.exam != nil && v.exam.whose != "" {
+		hint += before
+	}
+	return []result.Warning{{
+		Code:    "rounding",
+		Message: "the errors are small and in all elements, as those of rounding are: " + strings.Join(of, ", "),
+		Hint:    hint + "; sums in several accumulators, or in a wider type, round less" + contracted(v),
+	}}
+}
+
+// roundingError reports whether the error of a wrong output looks like rounding: it is little more than what
+// is allowed, and no element is far worse than the others. A mistake at an edge leaves the others exact.
+func roundingError(o result.OutputError) bool {
+	if o.Exact || o.NaNs+o.Blank > 0 || o.Worst == nil || !(o.MaxAbs <= roundingSpread*o.RMS) {
+		return false
+	}
+	got, err := strconv.ParseFloat(o.Worst.Got, 64)
+	want, err2 := strconv.ParseFloat(o.Worst.Want, 64)
+	return err == nil && err2 == nil && math.Abs(got-want) <= roundingTimes*(o.Atol+o.Rtol*math.Abs(want))
+}
+
+// admitting returns the key of a tolerance, with the least round value that admits the errors of an output:
+// the absolute bound or the relative one, whichever has to grow less, and the largest error of that kind.
+func admitting(o result.OutputError) (key, far string) {
+	if o.Rtol > 0 && o.MaxRel > 0 && o.MaxRel/o.Rtol < o.MaxAbs/o.Atol {
+		return "rtol: " + roundUp(o.MaxRel), "max rel " + unit.Scientific(o.MaxRel)
+	}
+	return "atol: " + roundUp(o.MaxAbs), "max abs " + unit.Scientific(o.MaxAbs)
+}
+
+// roundUp returns the least of 1, 2 and 5 times a power of ten that is no less than a number.
+func roundUp(v float64) string {
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, digit := range []float64{1, 2, 5} {
+		if digit*power >= v {
+			return strconv.FormatFloat(digit*power, 'g', 1, 64)
+		}
+	}
+	return strconv.FormatFloat(10*power, 'g', 1, 64)
+}
+
+// contracted says, of a build whose compiler may do other arithmetic than the source says, how it does the
+// source's; "" of others.
+func contracted(v *verified) string {
+	made := v.candidate.Record.Build
+	if made == nil || v.candidate.Cell() != spec.CellHost {
+		return ""
+	}
+	switch has := func(flags ...string) bool {
+		return slices.ContainsFunc(flags, func(flag string) bool { return slices.Contains(made.Flags, flag) })
+	}; {
+	case has("-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math"):
+		return "; -ffast-math lets the compiler reorder sums: without it they are as in the source"
+	case has("-ffp-contract=off"):
+		return ""
+	case has("-march=native", "-mfma", "-ffp-contract=fast"):
+		return "; the compiler makes one operation with one rounding of a*b + c (-march=native, -mfma): -ffp-contract=off keeps both roundings, as a reference without it has them"
+	}
+	return ""
+}

@@ -1,0 +1,76 @@
+package check
+
+import (
+	"strings"
+	"testing"
+
+	"pawl/internal/lab"
+	"pawl/internal/result"
+	"pawl/internal/spec"
+)
+
+// Errors that look like rounding name the tolerance in force and one that admits them; wrong answers do not.
+func TestRoundingNamesTheTolerance(t *testing.T) {
+	rounded := result.OutputError{
+		Name: "y", Count: 1000, Wrong: 40, MaxAbs: 2.3e-5, MaxRel: 3e-4, RMS: 5e-6, Atol: 1e-5, Rtol: 1e-5, Worst: &result.Element{Got: "0.500023", Want: "0.5"},
+	}
+	with := func(edit func(*result.OutputError)) result.OutputError {
+		o := rounded
+		edit(&o)
+		return o
+	}
+	for name, test := range map[string]struct {
+		output result.OutputError
+		flags  []string
+		whose  string
+		want   []string // in the warning; nil: there is none
+		not    string
+	}{
+		"rounding": {rounded, nil, "", []string{"y (max abs 2.3e-05; allowed are atol 1e-05 and rtol 1e-05)", "tolerance: {atol: 5e-05} in pawl.yaml"}, "contract"},
+		"of large numbers": {with(func(o *result.OutputError) {
+			o.MaxAbs, o.MaxRel, o.RMS, o.Worst = 3, 1.2e-5, 0.5, &result.Element{Got: "250003", Want: "250000"}
+		}), nil, "", []string{"{rtol: 2e-05}", "max rel 1.2e-05; allowed"}, "atol: "},
+		"by the base":        {rounded, nil, "the oracle of main", []string{"in a separate change before this one"}, ""},
+		"contracted":         {rounded, []string{"-O3", "-march=native"}, "", []string{"-ffp-contract=off"}, "fast-math"},
+		"not contracted":     {rounded, []string{"-march=native", "-ffp-contract=off"}, "", []string{"atol: 5e-05"}, "contract"},
+		"fast":               {rounded, []string{"-ffast-math"}, "", []string{"-ffast-math lets"}, "contract"},
+		"far off":            {with(func(o *result.OutputError) { o.Worst = &result.Element{Got: "0.6", Want: "0.5"} }), nil, "", nil, ""},
+		"at one place":       {with(func(o *result.OutputError) { o.RMS = 1e-7 }), nil, "", nil, ""},
+		"never written":      {with(func(o *result.OutputError) { o.Blank = 1 }), nil, "", nil, ""},
+		"NaN":                {with(func(o *result.OutputError) { o.NaNs = 1 }), nil, "", nil, ""},
+		"exact":              {with(func(o *result.OutputError) { o.Exact = true }), nil, "", nil, ""},
+		"no number":          {with(func(o *result.OutputError) { o.Worst = &result.Element{Got: "inf", Want: "nan"} }), nil, "", nil, ""},
+		"right":              {with(func(o *result.OutputError) { o.Wrong = 0 }), nil, "", nil, ""},
+		"beyond the rival's": {with(func(o *result.OutputError) { o.Wrong, o.Worst = 0, nil }), nil, "", nil, ""},
+	} {
+		v := &verified{built: &built{planned: &planned{candidate: &lab.Job{Record: lab.Record{Build: &result.Build{Flags: test.flags}}}}}, exam: &exam{whose: test.whose}}
+		v.candidate.Variant.Kernel = &spec.Kernel{Cell: spec.CellHost}
+		notes := (&check{}).noteRounding(v, &result.Case{Outputs: []result.OutputError{test.output}})
+		if len(notes) != min(1, len(test.want)) {
+			t.Errorf("%s: %+v", name, notes)
+			continue
+		}
+		for _, text := range test.want {
+			if said := notes[0].Message + " " + notes[0].Hint; !strings.Contains(said, text) || test.not != "" && strings.Contains(said, test.not) {
+				t.Errorf("%s: %s\nshould contain %q, and not %q", name, said, text, test.not)
+			}
+		}
+	}
+}
+
+func TestRoundUp(t *testing.T) {
+	for v, want := range map[float64]string{1e-5: "1e-05", 1.1e-5: "2e-05", 2.1e-5: "5e-05", 5.1e-5: "0.0001", 0.3: "0.5", 7: "1e+01"} {
+		if got := roundUp(v); got != want {
+			t.Errorf("%g: %s, want %s", v, got, want)
+		}
+	}
+}
+
+// The end of a long reason is left out of reports: what is left says what may be wrong, and what allows it.
+func TestRoundingOfNeighboursIsSaidFirst(t *testing.T) {
+	const shown = 119 // columns, in report
+	text := maybeRounding("y: 3 of 4097 elements are wrong (y[1234] is 0.500023 and must be 0.5)")[:shown]
+	if !strings.Contains(text, "may be rounding, which a tolerance in pawl.yaml can allow") {
+		t.Error(text)
+	}
+}
