@@ -262,7 +262,7 @@ func TestPythonWithoutGPU(t *testing.T) {
 	a := askingIn(t)
 	job := jobOf("k", "f")
 	job.Variant.Kernel.Cell, job.Artifact.Framework, job.Instance.Bytes = spec.CellPython, "torch", 1e6
-	a.lab = lab.New(a.run, &result.Report{}, lab.Options{})
+	a.lab = lab.New(a.run, &result.Report{}, lab.Options{Worker: []string{"false"}}) // nothing may start one
 	t.Cleanup(a.lab.Close)
 	a.of(job).looked = true
 	v := Version{Job: job, Timing: &result.Timing{Stats: result.Stats{Median: 1e-3, Count: 1}}}
