@@ -33,7 +33,7 @@ func TestTerminalAndPipe(t *testing.T) {
 	if code := Run(t.Context(), nil, &piped, &repeated, []string{"compare", old, slow}); code != exitFailed || repeated.String() != "pawl: 1 regression\n" {
 		t.Errorf("exit code %d, %q", code, repeated.String())
 	}
-	if !strings.Contains(piped.String(), "  before → after ") || !strings.HasSuffix(piped.String(), "\n\n1 regression\n") {
+	if !strings.Contains(piped.String(), "  before → after ") || !strings.HasSuffix(piped.String(), "\n\n1 regression, measured at different times\n") {
 		t.Errorf("a pipe has\n%s", piped.String())
 	}
 	shown := make(chan string)
@@ -51,7 +51,7 @@ func TestTerminalAndPipe(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	if !strings.Contains(text, "before → after") || !strings.Contains(text, "95% interval") || !strings.HasSuffix(text, "\n\n1 regression\n") {
+	if !strings.Contains(text, "before → after") || !strings.Contains(text, "95% interval") || !strings.HasSuffix(text, "\n\n1 regression, measured at different times\n") {
 		t.Errorf("a terminal has\n%s", text)
 	}
 }
