@@ -410,3 +410,37 @@ func TestAmongManyComparisons(t *testing.T) {
 		t.Error("no benchmark looked slower by chance: the noise is no test")
 	}
 }
+
+// What is 5% slower is found among many that are not, at a coefficient of variation of 3%: no interval of 20
+// samples is too wide to show it.
+func TestFivePercentIsFound(t *testing.T) {
+	const changed = 40
+	file := func(seed uint64, factor float64) *foreign.File {
+		random := rand.New(rand.NewPCG(seed, 1))
+		f := &foreign.File{Path: "x", Format: foreign.JSONList, Report: &result.Report{}}
+		for i := range 1000 {
+			seconds := make([]float64, 20)
+			for j := range seconds {
+				if seconds[j] = 1 + 0.03*random.NormFloat64(); i < changed {
+					seconds[j] *= factor
+				}
+			}
+			f.Report.Rows = append(f.Report.Rows, &result.Row{Kernel: fmt.Sprint("k", i), Timing: &result.Timing{Samples: result.Samples{Seconds: seconds}}})
+		}
+		return f
+	}
+	found, wide, wrong := 0, 0, 0
+	for i, row := range compareFiles(t, file(1, 1), file(2, 1.05), Options{}).Rows {
+		switch {
+		case slices.Contains(row.Reasons, result.TooCoarse):
+			wide++
+		case row.Verdict == result.Regression && i < changed:
+			found++
+		case row.Verdict == result.Regression:
+			wrong++
+		}
+	}
+	if found < changed*8/10 || wide > 0 || wrong > 0 {
+		t.Errorf("%d of %d are found; %d intervals are too wide; %d equal ones are called slower", found, changed, wide, wrong)
+	}
+}
