@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"pawl/internal/report"
@@ -74,21 +75,24 @@ func (s *Server) static(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"duration": unit.Duration, "percent": unit.Percent, "plain": unit.PercentPlain, "count": unit.Count, "plural": unit.Plural,
-	"day": func(t time.Time) string { return t.UTC().Format("2006-01-02") },
-	"at":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
-	"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"sha": shortSHA, "mark": markOf, "note": noteWord,
-	"less": func(ratio float64) float64 { return ratio - 1 },
-	"sure": func(p float64) string {
-		if p > 0.999 {
-			return "> 99.9%"
-		}
-		return unit.PercentPlain(p)
-	},
-	"part": func(percent float64) float64 { return percent / 100 },
-}).ParseFS(web, "web/*.tmpl"))
+// templates are parsed when the first page is made: every other command, worker and cell starts without them.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"duration": unit.Duration, "percent": unit.Percent, "plain": unit.PercentPlain, "count": unit.Count, "plural": unit.Plural,
+		"day": func(t time.Time) string { return t.UTC().Format("2006-01-02") },
+		"at":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
+		"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"sha": shortSHA, "mark": markOf, "note": noteWord,
+		"less": func(ratio float64) float64 { return ratio - 1 },
+		"sure": func(p float64) string {
+			if p > 0.999 {
+				return "> 99.9%"
+			}
+			return unit.PercentPlain(p)
+		},
+		"part": func(percent float64) float64 { return percent / 100 },
+	}).ParseFS(web, "web/*.tmpl"))
+})
 
 // frame is what all pages have.
 type frame struct {
@@ -108,7 +112,7 @@ func (s *Server) frame(title, section string) frame {
 // render makes a page.
 func render(name string, data any) ([]byte, error) {
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
+	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
 		return nil, fmt.Errorf("make the page %s: %w", name, err)
 	}
 	return b.Bytes(), nil

@@ -215,10 +215,7 @@ type Options struct {
 	sleep func(context.Context, time.Duration) error // for tests
 }
 
-var (
-	repoName = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
-	fullSHA  = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-)
+var repoName = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
 
 // IsRepo reports whether a text is owner/name.
 func IsRepo(text string) bool { return isProject(text) && strings.Count(text, "/") == 1 }
@@ -227,7 +224,9 @@ func IsRepo(text string) bool { return isProject(text) && strings.Count(text, "/
 func isProject(text string) bool { return repoName.MatchString(text) && !strings.Contains(text, "..") }
 
 // IsSHA reports whether a text is a whole commit hash.
-func IsSHA(text string) bool { return fullSHA.MatchString(text) }
+func IsSHA(text string) bool {
+	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
+}
 
 // New returns a repository on a forge. It sends nothing yet.
 func New(opts Options) (Forge, error) {
