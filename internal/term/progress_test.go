@@ -144,7 +144,7 @@ func TestProgressShortensNames(t *testing.T) {
 		{50, name, "measuring 1/2  blocked_sax…name/small  20 samples"},
 		{10, name, "measurin…"},
 		{40, "", "measuring 1/2  blocked_saxpy_with_a_lo…"},
-		{46, "böse_Größen_ändern_sich_auch/größer", "measuring 1/2  böse_Grö…/größer  20 samples"},
+		{46, "böse_Größen_ändern_sich_auch/größer", "measuring 1/2  böse_Größ…h/größer  20 samples"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			out := newJournal()
