@@ -651,3 +651,54 @@ func TestWriteVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A dashboard that remembers runs never shows a removed one's name beside the numbers of one that came after it.
+func TestRunsAreNeverMistaken(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		server, other := opened(t, place), opened(t, place)
+		add(t, other, made(1, 1), made(2, 1))
+		of := func() (ids []string) {
+			points, err := server.Points(t.Context(), Filter{Scope: All})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range points {
+				if !slices.Contains(ids, p.Run.ID) {
+					ids = append(ids, p.Run.ID)
+				}
+			}
+			return ids
+		}
+		of()
+		old := made(0, 1) // older than the others, but added last
+		add(t, other, old)
+		of()
+		if n, err := other.Prune(t.Context(), Keep{Runs: 2}); err != nil || n != 1 {
+			t.Fatalf("%d removed, %v", n, err)
+		}
+		add(t, other, made(3, 1))
+		if ids := of(); slices.Contains(ids, old.ID) || !slices.Contains(ids, made(3, 1).ID) {
+			t.Errorf("points are of %v", ids)
+		}
+	})
+}
+
+// A file that was moved away is read as it was for as long as it is open: whoever keeps it open hears of it.
+func TestReplacedFileIsNoticed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "history.db")
+	db := opened(t, Place{File: file})
+	add(t, db, made(1, 1))
+	if _, err := db.Stamp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file, file+".old"); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"moved away", "replaced"} {
+		if _, err := db.Stamp(t.Context()); err == nil || !strings.Contains(err.Error(), "removed or replaced") {
+			t.Errorf("%s: %v", what, err)
+		}
+		add(t, opened(t, Place{File: file}), made(2, 1))
+		file += ".none"
+	}
+}
