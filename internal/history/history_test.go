@@ -472,3 +472,21 @@ func TestImportedLinesAreMarked(t *testing.T) {
 		t.Errorf("%+v, %v", runs, err)
 	}
 }
+
+// Runs that time nothing make no trends: the rows of pawl fuzz have no config.
+func TestFuzzingMakesNoTrend(t *testing.T) {
+	dir, shas := project(t, 2)
+	h := opened(t, dir)
+	for n, sha := range shas {
+		r := report(n, sha)
+		if n == 1 {
+			r.Kind = result.KindFuzz
+			r.Rows[0].Config, r.Rows[0].Timing = "", nil
+		}
+		imported(t, h, write(t, filepath.Join(t.TempDir(), "report.json"), r), ImportOptions{}, Imported{Added: 1})
+	}
+	trends, err := h.Trends(t.Context(), store.Filter{Scope: store.Main}, "", "")
+	if err != nil || len(trends) != 1 || trends[0].Config == "" {
+		t.Errorf("%d trends, %v", len(trends), err)
+	}
+}
