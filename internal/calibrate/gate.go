@@ -295,7 +295,7 @@ func (g *gate) name(t trial, nth, of int) string {
 	if t.behind {
 		name += ", behind the best"
 	}
-	return fmt.Sprintf("%s, decision %d of %d in this set", name, nth, of)
+	return fmt.Sprintf("%s, %d of %d in a set", name, nth, of)
 }
 
 // expected returns how many decisions there will be when time is up.

@@ -205,7 +205,7 @@ func TestGateIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts.Started, opts.For = time.Now(), time.Minute
-	c, _, err := Gate(interruptedAt(t, &opts, "behind the best, decision 1 of 1", 5), opts)
+	c, _, err := Gate(interruptedAt(t, &opts, "behind the best, 1 of 1", 5), opts)
 	if !errors.Is(err, context.Canceled) || c.Decisions() != 1 || c.Sets != 1 {
 		t.Errorf("in a set: %v, %+v", err, c)
 	}
