@@ -67,10 +67,14 @@ func (s *Server) feed(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := "http://" + r.Host
+	self := "/moved.atom"
+	if len(q) > 0 {
+		self += "?" + q.Encode()
+	}
+	// Links are relative: the answer is kept for visitors who name other hosts, and behind a proxy with TLS.
 	feed := atomFeed{
 		Title: "pawl: what moved in " + s.Project, ID: "tag:pawl,2026:moved/" + s.Project, Author: atomAuthor{"pawl " + s.Tool},
-		Link: []atomLink{{"self", base + r.URL.RequestURI()}, {"", base + "/moved"}}, Updated: time.Unix(0, 0).UTC().Format(time.RFC3339),
+		Link: []atomLink{{"self", self}, {"", "/moved"}}, Updated: time.Unix(0, 0).UTC().Format(time.RFC3339),
 	}
 	for i, m := range moves[:min(len(moves), 200)] {
 		at := m.Point.Run.Finished.UTC().Format(time.RFC3339)
@@ -78,7 +82,7 @@ func (s *Server) feed(r *http.Request) (*reply, error) {
 			feed.Updated = at
 		}
 		feed.Entries = append(feed.Entries, atomEntry{
-			Title: m.words(), ID: fmt.Sprintf("tag:pawl,2026:run/%s/%d", m.Point.Run.ID, m.Point.N), Updated: at, Link: atomLink{Href: base + m.Address},
+			Title: m.words(), ID: fmt.Sprintf("tag:pawl,2026:run/%s/%d", m.Point.Run.ID, m.Point.N), Updated: at, Link: atomLink{Href: m.Address},
 			Summary: fmt.Sprintf("commit %s on %s%s", shortSHA(m.Point.Run.Commit), m.Series.Class, notesText(m.Point.Notes)),
 		})
 	}
