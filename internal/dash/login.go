@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -121,12 +123,20 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, value string,
 	})
 }
 
-// local returns an address of this server; the first page for any other.
+// local returns an address of this server, without a token that somebody has put into it; the first page
+// for any other.
 func local(address string) string {
 	if !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsAny(address, "\\\r\n\t") {
 		return "/"
 	}
-	return address
+	u, err := url.Parse(address)
+	if err != nil {
+		return "/"
+	}
+	q := u.Query()
+	maps.DeleteFunc(q, func(name string, _ []string) bool { return strings.EqualFold(name, "token") })
+	u.RawQuery = q.Encode()
+	return u.RequestURI()
 }
 
 func (s *Server) loginForm(w http.ResponseWriter, status int, next, problem string) {
