@@ -19,7 +19,7 @@ func TestLoginFormHasNoToken(t *testing.T) {
 		"/runs?kind=check&token=correct-horse-battery":          `value="/runs?kind=check"`,
 		"/runs?%74oken=correct-horse-battery":                   `value="/runs"`,
 		"/runs?Token=correct-horse-battery":                     `value="/runs"`,
-		"/runs?kind=check&token=correct-horse-battery;x":        `value="/runs?kind=check"`,
+		"/login?next=/runs%3Ftoken%3Dcorrect-horse-battery%3Bx": `value="/runs"`,
 		"/login?next=/runs%3Ftoken%3Dcorrect-horse-battery":     `value="/runs"`,
 		"/login?next=/runs&token=correct-horse-battery":         `value="/runs"`,
 		"/login?next=%2Fkernel%3Fname%3Dgemm%26config%3Dsquare": `value="/kernel?config=square&amp;name=gemm"`,
