@@ -62,8 +62,11 @@ func printable(r rune) rune {
 // feed is what moved, for readers of feeds. It takes the filters of the page.
 func (s *Server) feed(r *http.Request) (*reply, error) {
 	q := r.URL.Query()
-	v := viewOf(q)
-	moves, err := s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -daysOf(q, 90)), Way: q.Get("way"), Class: v.Class, Machine: q.Get("machine"), View: v})
+	f, _, err := s.movesAsked(q, 90)
+	if err != nil {
+		return nil, err
+	}
+	moves, err := s.moves(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}
@@ -95,10 +98,11 @@ func (s *Server) feed(r *http.Request) (*reply, error) {
 
 // digest is what moved, as text: for a mail, a chat, a terminal.
 func (s *Server) digest(r *http.Request) (*reply, error) {
-	q := r.URL.Query()
-	v := viewOf(q)
-	days := daysOf(q, 7)
-	moves, err := s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -days), Way: q.Get("way"), Class: v.Class, Machine: q.Get("machine"), View: v})
+	f, days, err := s.movesAsked(r.URL.Query(), 7)
+	if err != nil {
+		return nil, err
+	}
+	moves, err := s.moves(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}
