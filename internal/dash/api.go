@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -136,7 +137,10 @@ func (s *Server) apiPoints(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	span := spanOf(t.Line, q)
+	span, err := spanAsked(t.Line, q)
+	if err != nil {
+		return nil, err
+	}
 	next := ""
 	if from := span.To - most; from > span.From {
 		q.Set("to", t.Line[from-1].Commit)
@@ -177,15 +181,28 @@ func (s *Server) apiLine(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	span := spanOf(t.Line, r.URL.Query())
-	var l apiLine
+	q := r.URL.Query()
+	span, err := spanAsked(t.Line, q)
+	if err != nil {
+		return nil, err
+	}
+	most, err := limitOf(q.Get("limit"), span.All)
+	if err != nil {
+		return nil, err
+	}
+	return answerJSON(lineColumns(t.Line[max(span.From, span.To-most):span.To]))
+}
+
+// lineColumns puts places into columns.
+func lineColumns(line []place) apiLine {
+	l := apiLine{[]string{}, []string{}, []int64{}, []result.Verdict{}, []*float64{}, []*float64{}, []*float64{}}
 	value := func(e *trend.Estimate) *float64 {
 		if e == nil {
 			return nil
 		}
 		return rounded(e.Value)
 	}
-	for _, p := range t.Line[span.From:span.To] {
+	for _, p := range line {
 		last := p.Last()
 		l.Commit, l.Run, l.At, l.Verdict = append(l.Commit, p.Commit), append(l.Run, last.Run.ID), append(l.At, last.Run.Started.Unix()), append(l.Verdict, last.Verdict)
 		l.Index, l.Debt = append(l.Index, value(p.Index)), append(l.Debt, value(p.Debt))
@@ -195,7 +212,18 @@ func (s *Server) apiLine(r *http.Request) (*reply, error) {
 		}
 		l.Base = append(l.Base, base)
 	}
-	return answerJSON(l)
+	return l
+}
+
+// spanAsked is spanOf for programs: a commit that the line does not have is an error.
+func spanAsked(line []place, q url.Values) (span, error) {
+	for _, name := range []string{"from", "to"} {
+		sha := q.Get(name)
+		if sha != "" && findPlace(line, sha) < 0 {
+			return span{}, &failure{http.StatusBadRequest, fmt.Sprintf("%s=%.64s: expected a commit of the series, or how it begins", name, sha), "without from and to, /api/v1/points lists its commits"}
+		}
+	}
+	return spanOf(line, q), nil
 }
 
 func rounded(v float64) *float64 {
@@ -235,6 +263,12 @@ func (s *Server) apiRun(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	if rows == nil {
+		rows = []*store.Row{}
+	}
+	if notes == nil {
+		notes = []store.Note{}
+	}
 	return answerJSON(map[string]any{"run": run, "rows": rows, "notes": notes, "report": site{}.Run(run.ID) + "/report.json"})
 }
 
@@ -272,9 +306,11 @@ func movesJSON(moves []move) []apiMove {
 }
 
 func (s *Server) apiMoved(r *http.Request) (*reply, error) {
-	q := r.URL.Query()
-	v := viewOf(q)
-	moves, err := s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -daysOf(q, 30)), Way: q.Get("way"), Class: v.Class, Machine: q.Get("machine"), View: v})
+	f, _, err := s.movesAsked(r.URL.Query(), 30)
+	if err != nil {
+		return nil, err
+	}
+	moves, err := s.moves(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,7 @@ func TestPagesHoldNoScriptOrStyle(t *testing.T) {
 	var runs struct{ Runs []store.Run }
 	s.json("/api/v1/runs?limit=40", &runs)
 	addresses := []string{
-		"/", "/?q=" + hostile, "/?choose=1&class=" + hostile, "/moved?days=90&q=" + hostile + "&way=" + hostile, "/runs?kind=" + hostile, "/searches", "/live/" + dashtest.LiveRun,
+		"/", "/?q=" + hostile, "/?choose=1&class=" + hostile, "/moved?days=90&q=" + hostile + "&machine=" + hostile, "/moved?way=slower&class=" + hostile, "/runs?kind=" + hostile, "/searches", "/live/" + dashtest.LiveRun,
 		"/kernel?name=" + hostile, "/kernel?name=" + hostile + "&config=x", "/kernel?name=softmax&config=rows_4k",
 		"/compare?a=" + runs.Runs[9].ID + "&b=" + runs.Runs[2].ID + "&kernel=" + hostile + "&config=x",
 	}

@@ -1,8 +1,10 @@
 package dash
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 
 	"pawl/internal/report"
@@ -110,6 +112,9 @@ func (s *Server) runs(r *http.Request) (*reply, error) {
 	return page("runs", p)
 }
 
+// commitStart is what the SHA of a commit may begin with.
+var commitStart = regexp.MustCompile(`^[0-9a-fA-F]{1,64}$`)
+
 // runFilter reads which runs are asked for.
 func runFilter(q url.Values, usual int) (store.Filter, error) {
 	f := store.Filter{
@@ -124,6 +129,9 @@ func runFilter(q url.Values, usual int) (store.Filter, error) {
 		if f.Pull, err = strconv.ParseInt(pull, 10, 64); err != nil {
 			return f, &failure{http.StatusBadRequest, "pull: expected the number of a pull request", ""}
 		}
+	}
+	if f.Commit != "" && !commitStart.MatchString(f.Commit) {
+		return f, &failure{http.StatusBadRequest, fmt.Sprintf("commit=%.64s: expected how a commit's SHA begins", f.Commit), ""}
 	}
 	var err error
 	f.Limit, err = limitOf(q.Get("limit"), usual)
