@@ -72,7 +72,9 @@ func (s *Server) apiSeries(r *http.Request) (*reply, error) {
 	list := []apiSeries{}
 	for _, t := range tiles {
 		if v.matches(t.Series) && (v.Verdict == "" || v.Verdict == t.Point.Verdict) {
-			list = append(list, apiSeries{t.Series, t.Code, t.Point.Verdict, t.Index, t.Point, t.Address})
+			last := *t.Point
+			last.Run = s.shown(last.Run)
+			list = append(list, apiSeries{t.Series, t.Code, t.Point.Verdict, t.Index, &last, t.Address})
 		}
 	}
 	return answerJSON(map[string]any{"series": list})
@@ -149,6 +151,9 @@ func (s *Server) apiPoints(r *http.Request) (*reply, error) {
 	places := make([]apiPlace, 0, span.To-span.From)
 	for _, p := range t.Line[span.From:span.To] {
 		last := p.Last()
+		if s.Public {
+			p.Machine = ""
+		}
 		places = append(places, apiPlace{p.Place, last.Run.ID, last.Run.Started, last.Verdict, last.Row.Base, last.Row.Best, last.RoofPct, last.Notes})
 	}
 	changes := []apiChange{}
@@ -246,6 +251,9 @@ func (s *Server) apiRuns(r *http.Request) (*reply, error) {
 	if runs == nil {
 		runs = []*store.Run{}
 	}
+	for i := range runs {
+		runs[i] = s.shown(runs[i])
+	}
 	next := ""
 	if len(runs) == f.Limit {
 		q.Set("before", runs[len(runs)-1].ID)
@@ -269,7 +277,7 @@ func (s *Server) apiRun(r *http.Request) (*reply, error) {
 	if notes == nil {
 		notes = []store.Note{}
 	}
-	return answerJSON(map[string]any{"run": run, "rows": rows, "notes": notes, "report": site{}.Run(run.ID) + "/report.json"})
+	return answerJSON(map[string]any{"run": s.shown(run), "rows": rows, "notes": notes, "report": site{}.Run(run.ID) + "/report.json"})
 }
 
 // document is the whole report of a run.

@@ -305,6 +305,20 @@ func TestPublic(t *testing.T) {
 			t.Errorf("%s: status %d", hidden, got)
 		}
 	}
+	const system = "Debian GNU/Linux 12"
+	if runs.Runs[0].Machine != "" {
+		t.Error("strangers see which machine a run was on")
+	}
+	private.json("/api/v1/runs?kind=check&limit=1", &runs)
+	machine := runs.Runs[0].Machine
+	if machine == "" || !strings.Contains(private.page(address), system) {
+		t.Error("nobody sees the machine")
+	}
+	for _, where := range []string{address, "/runs", "/compare?a=" + runs.Runs[0].ID + "&b=latest", "/api/v1/runs", "/api/v1/runs/" + runs.Runs[0].ID, "/api/v1/series", "/api/v1/points?kernel=gemm&config=square", "/api/v1/moved?days=90", "/moved.atom"} {
+		if page := s.page(where); strings.Contains(page, machine) || strings.Contains(page, system) {
+			t.Errorf("%s: strangers see the machine", where)
+		}
+	}
 	if strings.Contains(s.page("/searches"), dashtest.LiveRun) {
 		t.Error("strangers see runs that go on")
 	}

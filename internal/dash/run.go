@@ -138,11 +138,21 @@ func runFilter(q url.Values, usual int) (store.Filter, error) {
 	return f, err
 }
 
+// shown returns a run as visitors may see it: strangers do not learn on which machine it was.
+func (s *Server) shown(r *store.Run) *store.Run {
+	if !s.Public {
+		return r
+	}
+	public := *r
+	public.Machine = ""
+	return &public
+}
+
 // hide takes out of a report what strangers need not know: how it was called, where files lie, what the
 // kernels wrote, and what the machine is besides its device.
 func hide(r *result.Report) {
 	r.Command, r.Spec = nil, result.SpecRef{}
-	r.Machine = result.Fingerprint{OS: r.Machine.OS, CPU: result.CPU{Model: r.Machine.CPU.Model, Cores: r.Machine.CPU.Cores}, GPU: r.Machine.GPU}
+	r.Machine = result.Fingerprint{CPU: result.CPU{Model: r.Machine.CPU.Model, Cores: r.Machine.CPU.Cores}, GPU: r.Machine.GPU}
 	if r.Machine.GPU != nil {
 		gpu := *r.Machine.GPU
 		gpu.UUID = ""
