@@ -141,3 +141,16 @@ func TestInsensitiveBesideUnsteadyBase(t *testing.T) {
 		t.Errorf("%q, %+v", c.Reason, found)
 	}
 }
+
+// A base that crashes there has not shown that the right answers differ.
+func TestInsensitiveBesideBaseThatCrashes(t *testing.T) {
+	s := newScene(t)
+	side := s.side("rough", "static int calls; if (++calls == 4) "+crashes+" for (long i = 0; i < n; i++) y[i] = 5 + x[i] / 100000;")
+	b := s.bench("k", "for (long i = 0; i < n; i++) y[i] = 5;", Oracle{Reference: &side, Earlier: true})
+	b.Tolerance = oracle.Tolerance{Rel: 1e-3}
+	found, err := b.Try(t.Context(), &result.Case{Batch: 7}, Trial{Fresh: true, Repeats: 1})
+	var own *OracleError
+	if !errors.As(err, &own) || Unsteady(err) != nil || found != nil {
+		t.Errorf("%v, %+v", err, found)
+	}
+}
