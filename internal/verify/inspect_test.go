@@ -67,7 +67,7 @@ func TestInspect(t *testing.T) {
 // Some requests turn to wholly new data, others go on where the last one ended, so that code can rely on
 // neither.
 func TestRequests(t *testing.T) {
-	turns := &timedTurns{bench: newScene(t).bench("k", double, formulaOfDouble)}
+	turns := &timedTurns{bench: &Bench{Candidate: Side{Instance: instance(t, "k")}}}
 	anew := 0
 	const requests = 200
 	for range requests {
