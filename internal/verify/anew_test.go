@@ -162,7 +162,7 @@ func TestAnewWithThreads(t *testing.T) {
 	for _, test := range []struct {
 		share, threads int // of a hundred samples on new data that take longer
 		found          bool
-	}{{80, 2, false}, {80, 0, true}, {100, 2, true}} {
+	}{{80, 2, false}, {80, 0, true}, {80, 1, true}, {100, 2, true}} {
 		r := rand.New(rand.NewPCG(5, 6))
 		slow := func(mine *result.Timing) {
 			mine.Threads = test.threads

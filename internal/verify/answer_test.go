@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -98,9 +99,14 @@ func TestUntimed(t *testing.T) {
 			}
 		})
 	}
-	b := newScene(t).bench("k", double, Oracle{Elementwise: "2 * x + mystery"})
+	s := newScene(t)
+	b := s.bench("k", double, Oracle{Elementwise: "2 * x + mystery"})
 	if wrong, err := b.Untimed(t.Context(), &result.Case{Batch: 7}); wrong || err == nil {
 		t.Errorf("without an answer: wrong %v, %v", wrong, err)
+	}
+	b.Candidate.Instance = s.instance("k", "huge")
+	if wrong, err := b.Untimed(t.Context(), &result.Case{Batch: 7}); wrong || !outOfMemory(err) || errors.As(err, new(*OracleError)) {
+		t.Errorf("without room: wrong %v, %v", wrong, err)
 	}
 }
 

@@ -102,21 +102,25 @@ func TestFewSlowLaunches(t *testing.T) {
 	}
 }
 
-// A few elements that are wrong by a few times the tolerance may be rounding; many, a large error, NaN
-// or answers that must be exact are not.
+// A few elements that are wrong by a few times the tolerance may be rounding; many, a large error, NaN,
+// what is no real number or answers that must be exact are not. Of a small output one element may be.
 func TestRounded(t *testing.T) {
 	few := result.OutputError{Count: 65536, Wrong: 4, Atol: 1e-5, Rtol: 1e-5, Worst: &result.Element{Got: "0.86340237", Want: "0.86337744"}}
 	for name, tc := range map[string]struct {
 		change func(*result.OutputError)
 		want   bool
 	}{
-		"a few":      {func(*result.OutputError) {}, true},
-		"many":       {func(o *result.OutputError) { o.Wrong = 700 }, false},
-		"far":        {func(o *result.OutputError) { o.Worst = &result.Element{Got: "0.9", Want: "0.86"} }, false},
-		"NaN":        {func(o *result.OutputError) { o.NaNs, o.Worst = 1, &result.Element{Got: "nan", Want: "0.86"} }, false},
-		"not there":  {func(o *result.OutputError) { o.Blank = 1 }, false},
-		"exact":      {func(o *result.OutputError) { o.Exact = true }, false},
-		"none wrong": {func(o *result.OutputError) { o.Wrong = 0 }, false},
+		"a few":          {func(*result.OutputError) {}, true},
+		"many":           {func(o *result.OutputError) { o.Wrong = 700 }, false},
+		"far":            {func(o *result.OutputError) { o.Worst = &result.Element{Got: "0.9", Want: "0.86"} }, false},
+		"NaN":            {func(o *result.OutputError) { o.NaNs, o.Worst = 1, &result.Element{Got: "nan", Want: "0.86"} }, false},
+		"not there":      {func(o *result.OutputError) { o.Blank = 1 }, false},
+		"exact":          {func(o *result.OutputError) { o.Exact = true }, false},
+		"one of a few":   {func(o *result.OutputError) { o.Count, o.Wrong = 64, 1 }, true},
+		"two of a few":   {func(o *result.OutputError) { o.Count, o.Wrong = 64, 2 }, false},
+		"near no number": {func(o *result.OutputError) { o.Worst = &result.Element{Got: "0", Want: "(0+1i)"} }, false},
+		"no number":      {func(o *result.OutputError) { o.Worst = &result.Element{Got: "(0+1i)", Want: "0"} }, false},
+		"none wrong":     {func(o *result.OutputError) { o.Wrong = 0 }, false},
 	} {
 		o := few
 		tc.change(&o)

@@ -51,3 +51,36 @@ func TestForgottenInOut(t *testing.T) {
 		})
 	}
 }
+
+// An oracle is asked about an argument only where the kernel is wrong there, and never with other
+// integers: they may be indices, which must stay in their range.
+func TestForgottenIntegers(t *testing.T) {
+	const (
+		inRange = "for (long i = 0; i < n; i++) if (at[i] < 0 || at[i] > 3) " + crashes
+		doubles = "for (long i = 0; i < n; i++) x[i] *= 2;"
+	)
+	for name, test := range map[string]struct {
+		body      string
+		forgotten bool
+		reason    string
+	}{
+		"forgotten":            {inRange + doubles + " at[0] = 9;", true, ""},
+		"they are right":       {inRange + doubles, false, ""},
+		"another one is wrong": {inRange + " for (long i = 0; i < n; i++) x[i] = 3;", false, "x: 256 of 256 elements are wrong"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			side := s.side("indices", inRange+doubles)
+			b := s.bench("indexed", test.body, Oracle{Reference: &side})
+			c := &result.Case{Batch: 7}
+			_, err := b.Try(t.Context(), c, Trial{Repeats: 1})
+			var own *OracleError
+			if test.forgotten != errors.As(err, &own) || own != nil && !strings.Contains(own.Fault().Message, "neither returned nor changed at,") {
+				t.Errorf("%v", err)
+			}
+			if (c.Reason == "") != (test.reason == "") || !strings.Contains(c.Reason, test.reason) {
+				t.Errorf("reason %q", c.Reason)
+			}
+		})
+	}
+}

@@ -63,3 +63,46 @@ func TestInspect(t *testing.T) {
 		t.Errorf("what lives on what it remembers: %v, %v", found, err)
 	}
 }
+
+// Some requests turn to wholly new data, others go on where the last one ended, so that code can rely on
+// neither.
+func TestRequests(t *testing.T) {
+	turns := &timedTurns{bench: &Bench{Candidate: Side{Instance: instance(t, "k")}}}
+	anew := 0
+	const requests = 200
+	for range requests {
+		m := turns.request()
+		if m.Count < 1 || m.Count > askedMost || m.Step != 1 || m.Fresh < 0 || m.Fresh > m.Count {
+			t.Fatalf("%+v", m)
+		}
+		if m.Fresh > 0 {
+			anew++
+		}
+	}
+	if anew == 0 || anew == requests {
+		t.Errorf("%d of %d requests turn to new data", anew, requests)
+	}
+}
+
+// The time of a verified sample is compared with the others' on a CPU, and not on a device.
+func TestLookOnADevice(t *testing.T) {
+	for name, device := range map[string]bool{"processor": false, "device": true} {
+		t.Run(name, func(t *testing.T) {
+			b := newScene(t).bench("k", double, formulaOfDouble)
+			b.Candidate.Cell.OnDevice = device
+			if err := b.Prepare(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			turns := &timedTurns{bench: b, cache: "cold"}
+			for range 40 {
+				c := &result.Case{}
+				if found, err := turns.look(t.Context(), c); err != nil || c.Reason != "" || len(found) > 0 {
+					t.Fatalf("%v, %q, %+v", err, c.Reason, found)
+				}
+			}
+			if compared := len(turns.watched.chances); (compared == 0) != device {
+				t.Errorf("%d requests are compared", compared)
+			}
+		})
+	}
+}

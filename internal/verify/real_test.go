@@ -129,6 +129,15 @@ kernels:
       - {name: n, dtype: i64, value: N}
     configs: {c: {N: 256}}
   updates: {<<: *update, source: updates.c, entry: updates}
+  indexed: &indexed
+    source: indexed.c
+    entry: indexed
+    args:
+      - {name: at, dtype: i32, shape: [N], role: inout, init: {integers: [0, 3]}}
+      - {name: x, dtype: f32, shape: [N], role: inout, init: {uniform: [1, 2]}}
+      - {name: n, dtype: i64, value: N}
+    configs: {c: {N: 256}}
+  indices: {<<: *indexed, source: indices.c, entry: indices}
   first:
     <<: *pair
     args:
@@ -143,6 +152,7 @@ var declared = map[string]string{
 	"precise": "long n, float *spare, double *y, const float *x",
 	"most":    "int *y, const int *x, long n", "greatest": "int *y, const int *x, long n",
 	"update": "float *x, float *s, long n", "updates": "float *x, float *s, long n",
+	"indexed": "int *at, float *x, long n", "indices": "int *at, float *x, long n",
 	"pair": "const float *x, float *u, float *v, long n", "pairs": "const float *x, float *u, float *v, long n", "rounded": "const float *x, float *u, float *v, long n",
 }
 

@@ -250,9 +250,13 @@ func TestRival(t *testing.T) {
 	if c, _ := tried(t, b, Trial{Repeats: 1, Exact: true}); c.Outputs[0].RivalMaxAbs != 0 {
 		t.Errorf("where no error is allowed: %+v", c.Outputs)
 	}
+	b.rival.last = []wire.Buffer{{Arg: 1, SHA256: strings.Repeat("0", 64)}}
+	var own *OracleError
+	if _, err := b.Try(t.Context(), &result.Case{Batch: 7}, Trial{Repeats: 1}); !errors.As(err, &own) {
+		t.Errorf("outputs of the rival that nobody has: %v", err)
+	}
 	broken := s.side("rounded", crashes)
 	b.Rival, b.rival = &broken, nil
-	var own *OracleError
 	if _, err := b.Try(t.Context(), &result.Case{}, Trial{Repeats: 1}); !errors.As(err, &own) || !strings.Contains(err.Error(), "the rival that sets the allowed error: ") {
 		t.Errorf("a rival that crashes: %v", err)
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ func TestUnsteadyBase(t *testing.T) {
 		"its third launch differs":             {scaled("launch == 3 ? 2 : 1"), scaled("3"), "y: 256 of 256 elements", false, "", ""},
 		"its fifth launch differs":             {scaled("launch == 5 ? 2 : 1"), scaled("3"), "", false, "y: 256 of 256 elements are wrong", ""}, // it is not asked so often
 		"its eighth differs, all others a bit": {scaled("launch == 8 ? 2 : 1 + launch * 2e-7"), scaled("3"), "y: 256 of 256 elements", false, "", ""},
+		"its tenth differs, all others a bit":  {scaled("launch == 10 ? 2 : 1 + launch * 2e-7"), scaled("3"), "", false, "y: 256 of 256 elements are wrong", ""}, // it is not asked so often
 		"differs on other data":                {scaled("launch > 2 ? 2 : 1"), scaled("launch == 2 ? 3 : 1"), "y: 256 of 256 elements", false, "", ""},
 		"both race, at first in step":          {scaled("1") + racing, scaled("1") + racing, "y: 2 of 256 elements (y[", false, "", ""},
 		"other bits of both":                   {scaled("1 + launch * 2e-7"), scaled("1 + launch * 2e-7"), "elements (y[", true, "", ""},
@@ -56,8 +58,29 @@ func TestUnsteadyBase(t *testing.T) {
 			if (c.Reason == "") != (test.reason == "") || !strings.Contains(c.Reason, test.reason) {
 				t.Errorf("reason %q", c.Reason)
 			}
+			if own == nil && (len(c.Outputs) != 1 || c.Outputs[0].Count != 256) {
+				t.Errorf("outputs %+v", c.Outputs)
+			}
 			if exploit := len(found) > 0; exploit != (test.exploit != "") || exploit && found[0].Exploit != test.exploit {
 				t.Errorf("%+v", found)
+			}
+		})
+	}
+}
+
+// A base that crashes when it is asked again has not shown that its own bits stay the same, so the
+// candidate's may vary.
+func TestUnsteadyBaseThatCrashes(t *testing.T) {
+	for name, last := range map[string]string{"on the first data again": "3", "on the same data again": "4"} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			side := s.side("rough", "static int calls; if (++calls == "+last+") "+crashes+double)
+			b := s.bench("k", scaled("1 + launch * 2e-7"), Oracle{Reference: &side, Earlier: true})
+			c := &result.Case{Batch: 7}
+			_, err := b.Try(t.Context(), c, Trial{Fresh: true, Repeats: 2})
+			var own *OracleError
+			if !errors.As(err, &own) || Unsteady(err) != nil || !strings.Contains(err.Error(), "crashed") || c.Reason != "" {
+				t.Errorf("%v, %q", err, c.Reason)
 			}
 		})
 	}
@@ -116,5 +139,18 @@ func TestInsensitiveBesideUnsteadyBase(t *testing.T) {
 	b.Tolerance = oracle.Tolerance{Rel: 3}
 	if c, found := tried(t, b, Trial{Fresh: true, Repeats: 1}); c.Reason != "" || found != nil {
 		t.Errorf("%q, %+v", c.Reason, found)
+	}
+}
+
+// A base that crashes there has not shown that the right answers differ.
+func TestInsensitiveBesideBaseThatCrashes(t *testing.T) {
+	s := newScene(t)
+	side := s.side("rough", "static int calls; if (++calls == 4) "+crashes+" for (long i = 0; i < n; i++) y[i] = 5 + x[i] / 100000;")
+	b := s.bench("k", "for (long i = 0; i < n; i++) y[i] = 5;", Oracle{Reference: &side, Earlier: true})
+	b.Tolerance = oracle.Tolerance{Rel: 1e-3}
+	found, err := b.Try(t.Context(), &result.Case{Batch: 7}, Trial{Fresh: true, Repeats: 1})
+	var own *OracleError
+	if !errors.As(err, &own) || Unsteady(err) != nil || found != nil {
+		t.Errorf("%v, %+v", err, found)
 	}
 }
