@@ -122,7 +122,7 @@ func (b *bench) noteDefaults(rows []*measured) {
 	if len(said) > 0 {
 		b.report.Warnings = append(b.report.Warnings, result.Warning{
 			Code: "params", Message: unit.Few(said, 3) + ": the first value of a param in pawl.yaml is its default",
-			Hint: "put the source's value first, unless your own build defines the macro, too",
+			Hint: "give both the same default, unless your own build defines the macro, too",
 		})
 	}
 }

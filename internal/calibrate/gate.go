@@ -209,7 +209,8 @@ func (g *gate) try(ctx context.Context) error {
 	end := g.Started.Add(g.For)
 	var taken time.Time
 	longest := time.Duration(0)
-	for number := g.curve.Sets; ; number++ {
+	first := g.curve.Sets
+	for number := first; ; number++ {
 		count := perSet(g.curve.Cell)
 		if g.curve.Decisions() == 0 {
 			count = firstSet
@@ -234,11 +235,16 @@ func (g *gate) try(ctx context.Context) error {
 		if err := g.decide(within, chosen, number, end); err != nil {
 			return err
 		}
-		if within.Err() != nil && ctx.Err() == nil && g.curve.Decisions() == 0 {
-			return &diag.Problem{
+		if within.Err() != nil && ctx.Err() == nil && number == first {
+			nothing := &diag.Problem{
 				Message: fmt.Sprintf("no set of %d decisions ended within %v", len(chosen), g.For),
 				Hint:    "give it more time: --for 10m",
 			}
+			n := g.curve.Decisions()
+			if n == 0 {
+				return nothing
+			}
+			g.run.Emit(run.Event{Kind: run.Note, Text: fmt.Sprintf("%s: the %d that were there are all there are; %s", nothing.Message, n, nothing.Hint)})
 		}
 		longest = max(longest, time.Since(began))
 		if within.Err() != nil || !time.Now().Before(end) || time.Now().Add(longest).After(end.Add(overtime)) {
@@ -261,7 +267,12 @@ func (g *gate) decide(ctx context.Context, chosen []trial, number int, end time.
 	began := time.Now()
 	lab.PlayOut(ctx, host, duels, g.duet, g.progress(len(chosen), g.expected(end)))
 	if ctx.Err() != nil {
-		return nil
+		if g.curve.Decisions() == 0 {
+			return nil
+		}
+		g.curve.Seconds += time.Since(began).Seconds() // it is part of the pace that the next call can expect
+		_, err := curve.Save(g.Folder, g.curve)
+		return err
 	}
 	for _, d := range duels {
 		if err := d.Match.Err(); err != nil {
@@ -284,7 +295,7 @@ func (g *gate) name(t trial, nth, of int) string {
 	if t.behind {
 		name += ", behind the best"
 	}
-	return fmt.Sprintf("%s, decision %d of %d in this set", name, nth, of)
+	return fmt.Sprintf("%s, %d of %d in a set", name, nth, of)
 }
 
 // expected returns how many decisions there will be when time is up.

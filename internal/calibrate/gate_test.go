@@ -205,7 +205,7 @@ func TestGateIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts.Started, opts.For = time.Now(), time.Minute
-	c, _, err := Gate(interruptedAt(t, &opts, "behind the best, decision 1 of 1", 5), opts)
+	c, _, err := Gate(interruptedAt(t, &opts, "behind the best, 1 of 1", 5), opts)
 	if !errors.Is(err, context.Canceled) || c.Decisions() != 1 || c.Sets != 1 {
 		t.Errorf("in a set: %v, %+v", err, c)
 	}
@@ -233,8 +233,14 @@ func TestGateEndsInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts.Started, opts.For = time.Now().Add(-overtime-time.Hour), time.Hour
-	if c, _, err := Gate(t.Context(), opts); err != nil || c.Decisions() != 1 {
-		t.Errorf("%v: %d decisions, want those of before", err, c.Decisions())
+	said := ""
+	opts.Follow = func(e run.Event) {
+		if e.Kind == run.Note {
+			said += e.Text
+		}
+	}
+	if c, _, err := Gate(t.Context(), opts); err != nil || c.Decisions() != 1 || !strings.Contains(said, "the 1 that were there are all there are") {
+		t.Errorf("%v: %d decisions, want those of before; said %q", err, c.Decisions(), said)
 	}
 }
 

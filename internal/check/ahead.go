@@ -15,7 +15,7 @@ const (
 	aheadFrom  = time.Minute            // a check that starts cells for less needs no forecast
 	aheadLook  = 200 * time.Millisecond // for which the machine is watched
 	aheadBusy  = 0.5                    // cores that others may use, as in the doubt "foreign"
-	aheadCells = 4                      // of each version of a row, at least
+	aheadCells = 4                      // of each version, at least, for rows that share them
 )
 
 // forecast says, before anything is timed, how long starting processes takes at least, where that is long, and
@@ -49,25 +49,30 @@ func crowd(busy *float64) string {
 }
 
 // duration says how long the cells of rows that are measured take to start; "" where that is short, or not known.
+// Rows that share cells wait for them together, and so do the versions of a row, which start at once.
 func (c *check) duration(rows []*verified, startOf func(*lab.Job) time.Duration) string {
 	var starting, longest time.Duration
-	for _, v := range rows {
-		if !v.isMeasured() {
-			continue
+	for _, party := range c.parties(groupsOf(rows)) {
+		var start time.Duration
+		cells := 0
+		for _, v := range party {
+			if !v.isMeasured() {
+				continue
+			}
+			cells = max(cells, 1)
+			if len(v.playing()) > 0 {
+				cells = aheadCells
+			}
+			for _, one := range append(v.playing(), &side{job: v.candidate}) {
+				start = max(start, startOf(one.job))
+			}
 		}
-		sides := append(v.playing(), &side{job: v.candidate})
-		if v.candidate.Variant.Kernel.DeviceCode() { // all sides live in one cell
-			sides = sides[:1]
-		}
-		for _, one := range sides {
-			start := startOf(one.job)
-			starting += aheadCells * start
-			longest = max(longest, start)
-		}
+		starting += time.Duration(cells) * start
+		longest = max(longest, start)
 	}
 	if starting < aheadFrom {
 		return ""
 	}
-	return fmt.Sprintf("measuring %s takes at least %.0f minutes: starting a process takes up to %s here, and each version of a row needs at least %d; then up to %v a row to measure (--budget)",
-		unit.Plural(c.total, "row", "rows"), starting.Minutes(), unit.Duration(longest.Seconds()), aheadCells, c.Duet.Budget)
+	return fmt.Sprintf("measuring %s takes at least %s: starting a process takes up to %s here, and a comparison needs at least %d; then up to %v a row to measure (--budget)",
+		unit.Plural(c.total, "row", "rows"), unit.Plural(int(starting.Minutes()), "minute", "minutes"), unit.Duration(longest.Seconds()), aheadCells, c.Duet.Budget)
 }

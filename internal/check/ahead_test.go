@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,9 +13,11 @@ import (
 
 // Before anything is timed a check says how long starting processes takes, where that is long.
 func TestForecast(t *testing.T) {
+	kernels := 0
 	row := func(cell string, edit func(*verified)) *verified {
-		job := &lab.Job{}
-		job.Variant.Kernel = &spec.Kernel{Cell: cell}
+		kernels++
+		job := &lab.Job{Config: &spec.Config{}}
+		job.Variant.Kernel = &spec.Kernel{Name: fmt.Sprint("k", kernels), Cell: cell}
 		v := &verified{built: &built{planned: &planned{candidate: job}}}
 		v.base = &side{job: job, plays: true}
 		edit(v)
@@ -27,8 +30,10 @@ func TestForecast(t *testing.T) {
 		want  []string // nil: it says nothing
 	}{
 		"quick":         {time.Second, []*verified{row(spec.CellPython, plays)}, nil},
-		"slow":          {9 * time.Second, []*verified{row(spec.CellPython, plays), row(spec.CellPython, plays)}, []string{"measuring 2 rows takes at least 2 minutes", "9.00 s here"}},
-		"device code":   {9 * time.Second, []*verified{row(spec.CellCUDA, plays), row(spec.CellCUDA, plays)}, []string{"takes at least 1 minute"}},
+		"slow":          {20 * time.Second, []*verified{row(spec.CellPython, plays), row(spec.CellPython, plays)}, []string{"measuring 2 rows takes at least 2 minutes", "20.0 s here"}},
+		"not whole":     {22 * time.Second, []*verified{row(spec.CellPython, plays), row(spec.CellPython, plays)}, []string{"at least 2 minutes"}},
+		"shared cells":  {9 * time.Second, []*verified{row(spec.CellCUDA, plays), row(spec.CellCUDA, plays)}, nil},
+		"device code":   {20 * time.Second, []*verified{row(spec.CellCUDA, plays), row(spec.CellCUDA, plays)}, []string{"takes at least 1 minute:"}},
 		"wrong answers": {time.Minute, []*verified{row(spec.CellPython, func(v *verified) { v.incorrect = true })}, nil},
 		"broken":        {time.Minute, []*verified{row(spec.CellPython, func(v *verified) { v.fault = &result.Fault{} })}, nil},
 	} {

@@ -20,7 +20,8 @@ const (
 // noteRounding says, of wrong answers whose errors look like rounding, which tolerance judged them and
 // which one admits them.
 func (c *check) noteRounding(v *verified, one *result.Case) []result.Warning {
-	var of, keys []string
+	var of []string
+	admits := map[string]float64{} // by key
 	for _, o := range one.Outputs {
 		if o.Wrong == 0 {
 			continue
@@ -28,14 +29,21 @@ func (c *check) noteRounding(v *verified, one *result.Case) []result.Warning {
 		if !roundingError(o) {
 			return nil
 		}
-		key, far := admitting(o)
-		of = append(of, fmt.Sprintf("%s (%s; allowed are atol %g and rtol %g)", o.Name, far, o.Atol, o.Rtol))
-		if !slices.Contains(keys, key) {
-			keys = append(keys, key)
+		key, value, far := admitting(o)
+		if key == "atol" && o.Atol < v.candidate.Variant.Kernel.Tolerance.Atol {
+			return nil // it is as large as answers of this size allow: no other one admits the error
 		}
+		of = append(of, fmt.Sprintf("%s (%s; allowed are atol %.3g and rtol %.3g)", o.Name, far, o.Atol, o.Rtol))
+		admits[key] = max(admits[key], value)
 	}
 	if len(of) == 0 {
 		return nil
+	}
+	var keys []string
+	for _, key := range []string{"atol", "rtol"} {
+		if value, has := admits[key]; has {
+			keys = append(keys, fmt.Sprintf("%s: %g", key, value))
+		}
 	}
 	hint := fmt.Sprintf("if the kernel may round like this, tolerance: {%s} in pawl.yaml admits it", strings.Join(keys, ", "))
 	if v.exam != nil && v.exam.whose != "" {
@@ -61,22 +69,24 @@ func roundingError(o result.OutputError) bool {
 
 // admitting returns the key of a tolerance, with the least round value that admits the errors of an output:
 // the absolute bound or the relative one, whichever has to grow less, and the largest error of that kind.
-func admitting(o result.OutputError) (key, far string) {
+func admitting(o result.OutputError) (key string, value float64, far string) {
 	if o.Rtol > 0 && o.MaxRel > 0 && o.MaxRel/o.Rtol < o.MaxAbs/o.Atol {
-		return "rtol: " + roundUp(o.MaxRel), "max rel " + unit.Scientific(o.MaxRel)
+		return "rtol", roundUp(o.MaxRel), "max rel " + unit.Scientific(o.MaxRel)
 	}
-	return "atol: " + roundUp(o.MaxAbs), "max abs " + unit.Scientific(o.MaxAbs)
+	return "atol", roundUp(o.MaxAbs), "max abs " + unit.Scientific(o.MaxAbs)
 }
 
 // roundUp returns the least of 1, 2 and 5 times a power of ten that is no less than a number.
-func roundUp(v float64) string {
-	power := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, digit := range []float64{1, 2, 5} {
-		if digit*power >= v {
-			return strconv.FormatFloat(digit*power, 'g', 1, 64)
+func roundUp(v float64) float64 {
+	power := math.Floor(math.Log10(v))
+	for _, digit := range []string{"1", "2", "5"} {
+		up, _ := strconv.ParseFloat(fmt.Sprintf("%se%g", digit, power), 64) // as it is read: no product of powers is
+		if up >= v {
+			return up
 		}
 	}
-	return strconv.FormatFloat(10*power, 'g', 1, 64)
+	up, _ := strconv.ParseFloat(fmt.Sprintf("1e%g", power+1), 64)
+	return up
 }
 
 // contracted says, of a build whose compiler may do other arithmetic than the source says, how it does the

@@ -59,10 +59,28 @@ func TestRoundingNamesTheTolerance(t *testing.T) {
 }
 
 func TestRoundUp(t *testing.T) {
-	for v, want := range map[float64]string{1e-5: "1e-05", 1.1e-5: "2e-05", 2.1e-5: "5e-05", 5.1e-5: "0.0001", 0.3: "0.5", 7: "1e+01"} {
+	for v, want := range map[float64]float64{1e-5: 1e-5, 1.1e-5: 2e-5, 2.1e-5: 5e-5, 5.1e-5: 1e-4, 0.3: 0.5, 7: 10} {
 		if got := roundUp(v); got != want {
-			t.Errorf("%g: %s, want %s", v, got, want)
+			t.Errorf("%g: %g, want %g", v, got, want)
 		}
+	}
+}
+
+// A tolerance is given once, as large as all outputs need it; none is named where answers are so small that no larger one
+// counts.
+func TestRoundingOfSeveralOutputs(t *testing.T) {
+	one := result.OutputError{Name: "y", Count: 10, Wrong: 4, MaxAbs: 2.3e-5, RMS: 5e-6, Atol: 1e-5, Worst: &result.Element{Got: "0.500023", Want: "0.5"}}
+	other := one
+	other.Name, other.MaxAbs = "z", 1.1e-5
+	v := &verified{built: &built{planned: &planned{candidate: &lab.Job{}}}, exam: &exam{}}
+	v.candidate.Variant.Kernel = &spec.Kernel{Cell: spec.CellPython, Tolerance: spec.Tolerance{Atol: 1e-5}}
+	notes := (&check{}).noteRounding(v, &result.Case{Outputs: []result.OutputError{one, other}})
+	if len(notes) != 1 || !strings.Contains(notes[0].Hint, "{atol: 5e-05}") {
+		t.Errorf("%+v", notes)
+	}
+	v.candidate.Variant.Kernel.Tolerance.Atol = 1e-4
+	if notes := (&check{}).noteRounding(v, &result.Case{Outputs: []result.OutputError{one}}); notes != nil {
+		t.Errorf("a bound that is not pawl.yaml's: %+v", notes)
 	}
 }
 

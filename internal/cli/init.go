@@ -84,7 +84,11 @@ func runInit(e *env, opts *initOptions, args []string) error {
 	if err := disk.Write(specName, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "wrote %s with %s: %s\n", specName, unit.Plural(len(entries), "kernel", "kernels"), unit.Few(draft.Names(entries), 5))
+	wrote := fmt.Sprintf("wrote %s with %s: %s", specName, unit.Plural(len(entries), "kernel", "kernels"), unit.Few(draft.Names(entries), 5))
+	if len(wrote) > 80 {
+		wrote = strings.NewReplacer(": ", ":\n  ", ", ", ",\n  ").Replace(wrote)
+	}
+	fmt.Fprintln(e.stdout, wrote)
 	if guesses := strings.Count(string(text), "# TODO"); guesses > 0 {
 		fmt.Fprintf(e.stdout, "%s marked TODO; check each, then delete its comment\n", unit.Plural(guesses, "guess is", "guesses are"))
 	}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -261,7 +262,7 @@ func (c *comparison) adjust(ctx context.Context, rows []*result.Row) error {
 			row.Warnings = c.labelled(c.after.Path, row.Warnings)
 			continue
 		}
-		if judge.Confirm(row.Verdict) && sameCode(row.Sides[0].Row, row) {
+		if judge.Confirm(row.Verdict) && c.alike(row.Sides[0].Row, row) {
 			row.Verdict, row.Reasons = result.Inconclusive, []result.Reason{result.SameCode}
 		}
 		if !c.opts.Paired && coarse(row.Verdict, row.Sides[0].Change, c.opts.Gate) {
@@ -275,21 +276,21 @@ func (c *comparison) adjust(ctx context.Context, rows []*result.Row) error {
 	return nil
 }
 
-// coarseGates is from how many gates on an interval that reaches into the gate shows nothing. At a
-// coefficient of variation of 3% ten samples a side make one of about three gates of 3%.
-const coarseGates = 4
+// coarseWidth is from which width on an interval that reaches into the gate shows nothing: four times the usual gate. At
+// a coefficient of variation of 3% six samples a side are enough for less. It is the same for every gate: what fails a
+// wide one fails a narrow one, too.
+const coarseWidth = 0.12
 
-// coarse reports whether a claim rests on an interval that reaches into the gate and is much wider
-// than it: so are the intervals of equal code on a machine that does other work.
+// coarse reports whether a claim rests on a wide interval that reaches into the gate: so are those of equal code on a
+// machine that does other work.
 func coarse(v result.Verdict, change *result.Change, gate spec.Gate) bool {
-	width := change.High - change.Low
-	switch v {
-	case result.Regression:
-		return change.Low <= gate.Regression && width > coarseGates*gate.Regression
-	case result.Improvement:
-		return change.High >= -gate.Claim && width > coarseGates*gate.Claim
+	switch {
+	case change.High-change.Low <= coarseWidth:
+		return false
+	case v == result.Regression:
+		return change.Low <= gate.Regression
 	}
-	return false
+	return v == result.Improvement && change.High >= -gate.Claim
 }
 
 // otherDevice compares the devices of rows, where files name them: nvbench may use several.
@@ -304,7 +305,7 @@ func otherDevice(was, is *result.Row) bool {
 func (c *comparison) side(r *result.Row) (*result.Row, []float64) {
 	row := &result.Row{
 		Kernel: r.Kernel, Config: r.Config, Params: r.Params, Vars: r.Vars, Cell: r.Cell, Trust: r.Trust,
-		Key: r.Key, Code: r.Code, Identity: r.Identity, Former: r.Former, Fault: r.Fault, Warnings: r.Warnings,
+		Key: r.Key, Code: r.Code, Identity: r.Identity, Former: r.Former, Build: r.Build, Fault: r.Fault, Warnings: r.Warnings,
 	}
 	if r.Timing == nil {
 		return row, nil
@@ -325,7 +326,7 @@ func (c *comparison) side(r *result.Row) (*result.Row, []float64) {
 // unfit says which side cannot be compared, and why. A side that gives wrong answers, or fails
 // where the other does not, is not faster.
 func (c *comparison) unfit(p pair, was, is *result.Row) []string {
-	var why []string
+	why := otherSizes(was.Vars, is.Vars)
 	for _, side := range []struct {
 		file               string
 		given, read, other *result.Row
@@ -340,6 +341,16 @@ func (c *comparison) unfit(p pair, was, is *result.Row) []string {
 			why = append(why, "no samples in "+side.file)
 		case failed != "" && exits(side.other) == "":
 			why = append(why, fmt.Sprintf("in %s: %s", side.file, failed))
+		}
+	}
+	return why
+}
+
+// otherSizes lists the variables of a config that both files have, with other values: those are two problems.
+func otherSizes(was, is map[string]string) (why []string) {
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if value, has := is[name]; has && value != was[name] && name != "device" { // which --force compares
+			why = append(why, fmt.Sprintf("%s is %s in one file and %s in the other", name, was[name], value))
 		}
 	}
 	return why

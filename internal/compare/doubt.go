@@ -144,8 +144,11 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 		out = append(out, c.labelled(side.file, own)...)
 		side.row.Warnings = nil
 	}
-	if slices.Contains(is.Reasons, result.SameCode) {
+	switch {
+	case slices.Contains(is.Reasons, result.SameCode):
 		out = append(out, result.Warning{Code: "identity", Message: "the code is the same in both files: its times differ because the machine did other things", Hint: "pawl check would not measure it"})
+	case sameCode(was, is) && judge.Confirm(is.Verdict):
+		out = append(out, result.Warning{Code: "identity", Message: "the code is the same in both files: what differs is how it was built or measured"})
 	}
 	if changed := changes(was.Params, is.Params); changed != "" {
 		out = append(out, result.Warning{Code: "params", Message: "other params: " + changed})
@@ -155,6 +158,19 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 
 // sameCode reports whether two rows have the same identity, whichever version of pawl computed it.
 func sameCode(a, b *result.Row) bool { return a.Is(b.Identity) || b.Is(a.Identity) }
+
+// alike reports whether nothing but the machine's other work can make two rows differ: the code is the same, and so is what
+// built it (a framework, too: the identity of a Python function does not have its version), and how it was measured.
+func (c *comparison) alike(was, is *result.Row) bool {
+	return sameCode(was, is) && len(c.differ.texts) == 0 && !c.differ.class && maker(was) == maker(is)
+}
+
+func maker(r *result.Row) string {
+	if r.Build == nil {
+		return ""
+	}
+	return r.Build.Compiler
+}
 
 // changes lists the params that differ, with those that were added or removed.
 func changes(was, is map[string]string) string {

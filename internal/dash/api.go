@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -71,7 +72,9 @@ func (s *Server) apiSeries(r *http.Request) (*reply, error) {
 	list := []apiSeries{}
 	for _, t := range tiles {
 		if v.matches(t.Series) && (v.Verdict == "" || v.Verdict == t.Point.Verdict) {
-			list = append(list, apiSeries{t.Series, t.Code, t.Point.Verdict, t.Index, t.Point, t.Address})
+			last := *t.Point
+			last.Run = s.shown(last.Run)
+			list = append(list, apiSeries{t.Series, t.Code, t.Point.Verdict, t.Index, &last, t.Address})
 		}
 	}
 	return answerJSON(map[string]any{"series": list})
@@ -136,7 +139,10 @@ func (s *Server) apiPoints(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	span := spanOf(t.Line, q)
+	span, err := spanAsked(t.Line, q)
+	if err != nil {
+		return nil, err
+	}
 	next := ""
 	if from := span.To - most; from > span.From {
 		q.Set("to", t.Line[from-1].Commit)
@@ -145,6 +151,9 @@ func (s *Server) apiPoints(r *http.Request) (*reply, error) {
 	places := make([]apiPlace, 0, span.To-span.From)
 	for _, p := range t.Line[span.From:span.To] {
 		last := p.Last()
+		if s.Public {
+			p.Machine = ""
+		}
 		places = append(places, apiPlace{p.Place, last.Run.ID, last.Run.Started, last.Verdict, last.Row.Base, last.Row.Best, last.RoofPct, last.Notes})
 	}
 	changes := []apiChange{}
@@ -177,15 +186,28 @@ func (s *Server) apiLine(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	span := spanOf(t.Line, r.URL.Query())
-	var l apiLine
+	q := r.URL.Query()
+	span, err := spanAsked(t.Line, q)
+	if err != nil {
+		return nil, err
+	}
+	most, err := limitOf(q.Get("limit"), span.All)
+	if err != nil {
+		return nil, err
+	}
+	return answerJSON(lineColumns(t.Line[max(span.From, span.To-most):span.To]))
+}
+
+// lineColumns puts places into columns.
+func lineColumns(line []place) apiLine {
+	l := apiLine{[]string{}, []string{}, []int64{}, []result.Verdict{}, []*float64{}, []*float64{}, []*float64{}}
 	value := func(e *trend.Estimate) *float64 {
 		if e == nil {
 			return nil
 		}
 		return rounded(e.Value)
 	}
-	for _, p := range t.Line[span.From:span.To] {
+	for _, p := range line {
 		last := p.Last()
 		l.Commit, l.Run, l.At, l.Verdict = append(l.Commit, p.Commit), append(l.Run, last.Run.ID), append(l.At, last.Run.Started.Unix()), append(l.Verdict, last.Verdict)
 		l.Index, l.Debt = append(l.Index, value(p.Index)), append(l.Debt, value(p.Debt))
@@ -195,7 +217,18 @@ func (s *Server) apiLine(r *http.Request) (*reply, error) {
 		}
 		l.Base = append(l.Base, base)
 	}
-	return answerJSON(l)
+	return l
+}
+
+// spanAsked is spanOf for programs: a commit that the line does not have is an error.
+func spanAsked(line []place, q url.Values) (span, error) {
+	for _, name := range []string{"from", "to"} {
+		sha := q.Get(name)
+		if sha != "" && findPlace(line, sha) < 0 {
+			return span{}, &failure{http.StatusBadRequest, fmt.Sprintf("%s=%.64s: expected a commit of the series, or how it begins", name, sha), "without from and to, /api/v1/points lists its commits"}
+		}
+	}
+	return spanOf(line, q), nil
 }
 
 func rounded(v float64) *float64 {
@@ -218,6 +251,9 @@ func (s *Server) apiRuns(r *http.Request) (*reply, error) {
 	if runs == nil {
 		runs = []*store.Run{}
 	}
+	for i := range runs {
+		runs[i] = s.shown(runs[i])
+	}
 	next := ""
 	if len(runs) == f.Limit {
 		q.Set("before", runs[len(runs)-1].ID)
@@ -235,7 +271,13 @@ func (s *Server) apiRun(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return answerJSON(map[string]any{"run": run, "rows": rows, "notes": notes, "report": site{}.Run(run.ID) + "/report.json"})
+	if rows == nil {
+		rows = []*store.Row{}
+	}
+	if notes == nil {
+		notes = []store.Note{}
+	}
+	return answerJSON(map[string]any{"run": s.shown(run), "rows": rows, "notes": notes, "report": site{}.Run(run.ID) + "/report.json"})
 }
 
 // document is the whole report of a run.
@@ -272,9 +314,11 @@ func movesJSON(moves []move) []apiMove {
 }
 
 func (s *Server) apiMoved(r *http.Request) (*reply, error) {
-	q := r.URL.Query()
-	v := viewOf(q)
-	moves, err := s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -daysOf(q, 30)), Way: q.Get("way"), Class: v.Class, Machine: q.Get("machine"), View: v})
+	f, _, err := s.movesAsked(r.URL.Query(), 30)
+	if err != nil {
+		return nil, err
+	}
+	moves, err := s.moves(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}

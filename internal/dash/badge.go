@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"slices"
 	"unicode/utf8"
 
 	"pawl/internal/result"
@@ -43,17 +44,31 @@ func (s *Server) badge(r *http.Request) (*reply, error) {
 		}
 		colour = badgeColours[last.Mark.Class]
 	case shown > 1:
-		for _, verdict := range verdicts {
-			if n := counts[verdict]; n > 0 {
-				text, colour = unit.Count(n)+" "+markOf(verdict).Word, badgeColours[markOf(verdict).Class]
-				if verdict == result.Improvement || verdict == result.Maintained || verdict == result.Unchanged || verdict == result.New {
-					text, colour = fmt.Sprintf("%s, none slower", unit.Plural(shown, "config", "configs")), badgeColours["faster"]
-				}
-				break
-			}
-		}
+		text, colour = badgeText(counts)
 	}
 	return &reply{status: http.StatusOK, kind: "image/svg+xml", body: []byte(badgeSVG(shorten(label, 40), text, colour))}, nil
+}
+
+// badgeText returns what a badge says of several configs, and its colour: the worst verdict, and without a
+// bad one, of how many a check has found that they are no slower.
+func badgeText(counts map[result.Verdict]int) (text, colour string) {
+	for _, verdict := range verdicts[:slices.Index(verdicts, result.Improvement)] {
+		if n := counts[verdict]; n > 0 {
+			return unit.Count(n) + " " + markOf(verdict).Word, badgeColours[markOf(verdict).Class]
+		}
+	}
+	all, judged := 0, counts[result.Improvement]+counts[result.Maintained]+counts[result.Unchanged]
+	for _, n := range counts {
+		all += n
+	}
+	configs := unit.Plural(all, "config", "configs")
+	switch judged {
+	case 0:
+		return "not judged yet", badgeColours["measured"]
+	case all:
+		return configs + ", none slower", badgeColours["faster"]
+	}
+	return fmt.Sprintf("%s, %s judged, none slower", configs, unit.Count(judged)), badgeColours["faster"]
 }
 
 // The colours have a contrast with white of at least 4.5 to 1.

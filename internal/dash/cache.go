@@ -9,6 +9,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,12 +72,12 @@ func (s *Server) cached(make maker) http.Handler {
 		if k.reply.file != "" {
 			h.Set("Content-Disposition", `attachment; filename="`+k.reply.file+`"`)
 		}
-		if r.Header.Get("If-None-Match") == k.tag && k.reply.status == http.StatusOK {
+		if hasTag(r.Header.Values("If-None-Match"), k.tag) && k.reply.status == http.StatusOK {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 		body := k.reply.body
-		if k.packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if k.packed != nil && takesGzip(r.Header.Values("Accept-Encoding")) {
 			h.Set("Content-Encoding", "gzip")
 			body = k.packed
 		}
@@ -85,6 +87,31 @@ func (s *Server) cached(make maker) http.Handler {
 			_, _ = w.Write(body)
 		}
 	})
+}
+
+// tags are those of a list as RFC 9110 writes them. A weak one counts as the same, as it does for If-None-Match.
+var tags = regexp.MustCompile(`"[^"]*"`)
+
+// hasTag reports whether a visitor already has the answer with a tag.
+func hasTag(given []string, tag string) bool {
+	list := strings.Join(given, ",")
+	return strings.TrimSpace(list) == "*" || slices.Contains(tags.FindAllString(list, -1), tag)
+}
+
+// takesGzip reports whether a visitor takes packed answers. What is said of gzip counts more than what is
+// said of all codings.
+func takesGzip(given []string) bool {
+	takes := map[string]bool{}
+	for one := range strings.SplitSeq(strings.Join(given, ","), ",") {
+		coding, weight, weighed := strings.Cut(one, ";")
+		value, named := strings.CutPrefix(strings.ToLower(strings.TrimSpace(weight)), "q=")
+		q, err := strconv.ParseFloat(value, 64)
+		takes[strings.ToLower(strings.TrimSpace(coding))] = !weighed || named && err == nil && q > 0
+	}
+	if gzip, said := takes["gzip"]; said {
+		return gzip
+	}
+	return takes["*"]
 }
 
 func (s *Server) answer(r *http.Request, make maker) (*kept, error) {

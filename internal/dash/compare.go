@@ -187,6 +187,9 @@ func (p *comparePage) commands() {
 		selector = append(selector, p.Selector)
 		p.Bisect = term.ShellLine(append([]string{"pawl", "bisect"}, append(selector, "--good", good, "--bad", bad)...)...)
 	}
+	if !slices.ContainsFunc(p.Rows, func(c comparedRow) bool { return !c.Same }) {
+		return // pawl check measures no equal code
+	}
 	p.Check = term.ShellLine("git", "switch", "--detach", bad) + " && " + term.ShellLine(append(append([]string{"pawl", "check"}, selector...), "--base", good)...)
 }
 

@@ -54,7 +54,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{Options: o, work: make(chan struct{}, mostWork), streams: make(chan struct{}, mostStreams), done: ctx.Done()}
+	s := &Server{Options: o, work: make(chan struct{}, mostWork), streams: make(chan struct{}, mostStreams), logins: newLogins(), done: ctx.Done()}
 	var err error
 	s.assets, s.sheets, err = loadAssets()
 	return s, err

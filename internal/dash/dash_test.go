@@ -125,7 +125,7 @@ func TestPagesHoldNoScriptOrStyle(t *testing.T) {
 	var runs struct{ Runs []store.Run }
 	s.json("/api/v1/runs?limit=40", &runs)
 	addresses := []string{
-		"/", "/?q=" + hostile, "/?choose=1&class=" + hostile, "/moved?days=90&q=" + hostile + "&way=" + hostile, "/runs?kind=" + hostile, "/searches", "/live/" + dashtest.LiveRun,
+		"/", "/?q=" + hostile, "/?choose=1&class=" + hostile, "/moved?days=90&q=" + hostile + "&machine=" + hostile, "/moved?way=slower&class=" + hostile, "/runs?kind=" + hostile, "/searches", "/live/" + dashtest.LiveRun,
 		"/kernel?name=" + hostile, "/kernel?name=" + hostile + "&config=x", "/kernel?name=softmax&config=rows_4k",
 		"/compare?a=" + runs.Runs[9].ID + "&b=" + runs.Runs[2].ID + "&kernel=" + hostile + "&config=x",
 	}
@@ -303,6 +303,20 @@ func TestPublic(t *testing.T) {
 	for _, hidden := range []string{address + "/report.json", "/live/" + dashtest.LiveRun, "/live/" + dashtest.LiveRun + "/events"} {
 		if got := s.get(hidden, nil).Code; got != http.StatusForbidden && got != http.StatusNotFound {
 			t.Errorf("%s: status %d", hidden, got)
+		}
+	}
+	const system = "Debian GNU/Linux 12"
+	if runs.Runs[0].Machine != "" {
+		t.Error("strangers see which machine a run was on")
+	}
+	private.json("/api/v1/runs?kind=check&limit=1", &runs)
+	machine := runs.Runs[0].Machine
+	if machine == "" || !strings.Contains(private.page(address), system) {
+		t.Error("nobody sees the machine")
+	}
+	for _, where := range []string{address, "/runs", "/compare?a=" + runs.Runs[0].ID + "&b=latest", "/api/v1/runs", "/api/v1/runs/" + runs.Runs[0].ID, "/api/v1/series", "/api/v1/points?kernel=gemm&config=square", "/api/v1/moved?days=90", "/moved.atom"} {
+		if page := s.page(where); strings.Contains(page, machine) || strings.Contains(page, system) {
+			t.Errorf("%s: strangers see the machine", where)
 		}
 	}
 	if strings.Contains(s.page("/searches"), dashtest.LiveRun) {

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"pawl/internal/history"
-	"pawl/internal/result"
 	"pawl/internal/store"
 )
 
@@ -86,9 +85,7 @@ func (s *Server) track(ctx context.Context, of store.Series) (*track, error) {
 	return one, nil
 }
 
-// onLineKinds are the kinds of runs that measure main's code as it is: what a search measures is other
-// settings, and a profiler slows kernels down.
-var onLineKinds = []result.Kind{result.KindCheck, result.KindBench}
+var onLineKinds = history.OnLine
 
 // literal makes a pattern that only one name matches.
 func literal(name string) string {

@@ -62,15 +62,22 @@ func printable(r rune) rune {
 // feed is what moved, for readers of feeds. It takes the filters of the page.
 func (s *Server) feed(r *http.Request) (*reply, error) {
 	q := r.URL.Query()
-	v := viewOf(q)
-	moves, err := s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -daysOf(q, 90)), Way: q.Get("way"), Class: v.Class, Machine: q.Get("machine"), View: v})
+	f, _, err := s.movesAsked(q, 90)
 	if err != nil {
 		return nil, err
 	}
-	base := "http://" + r.Host
+	moves, err := s.moves(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	self := "/moved.atom"
+	if len(q) > 0 {
+		self += "?" + q.Encode()
+	}
+	// Links are relative: the answer is kept for visitors who name other hosts, and behind a proxy with TLS.
 	feed := atomFeed{
 		Title: "pawl: what moved in " + s.Project, ID: "tag:pawl,2026:moved/" + s.Project, Author: atomAuthor{"pawl " + s.Tool},
-		Link: []atomLink{{"self", base + r.URL.RequestURI()}, {"", base + "/moved"}}, Updated: time.Unix(0, 0).UTC().Format(time.RFC3339),
+		Link: []atomLink{{"self", self}, {"", "/moved"}}, Updated: time.Unix(0, 0).UTC().Format(time.RFC3339),
 	}
 	for i, m := range moves[:min(len(moves), 200)] {
 		at := m.Point.Run.Finished.UTC().Format(time.RFC3339)
@@ -78,7 +85,7 @@ func (s *Server) feed(r *http.Request) (*reply, error) {
 			feed.Updated = at
 		}
 		feed.Entries = append(feed.Entries, atomEntry{
-			Title: m.words(), ID: fmt.Sprintf("tag:pawl,2026:run/%s/%d", m.Point.Run.ID, m.Point.N), Updated: at, Link: atomLink{Href: base + m.Address},
+			Title: m.words(), ID: fmt.Sprintf("tag:pawl,2026:run/%s/%d", m.Point.Run.ID, m.Point.N), Updated: at, Link: atomLink{Href: m.Address},
 			Summary: fmt.Sprintf("commit %s on %s%s", shortSHA(m.Point.Run.Commit), m.Series.Class, notesText(m.Point.Notes)),
 		})
 	}
@@ -91,10 +98,11 @@ func (s *Server) feed(r *http.Request) (*reply, error) {
 
 // digest is what moved, as text: for a mail, a chat, a terminal.
 func (s *Server) digest(r *http.Request) (*reply, error) {
-	q := r.URL.Query()
-	v := viewOf(q)
-	days := daysOf(q, 7)
-	moves, err := s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -days), Way: q.Get("way"), Class: v.Class, Machine: q.Get("machine"), View: v})
+	f, days, err := s.movesAsked(r.URL.Query(), 7)
+	if err != nil {
+		return nil, err
+	}
+	moves, err := s.moves(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // policy is the Content-Security-Policy of every page: what a page needs comes from here, and nothing
@@ -42,6 +45,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case len(r.RequestURI) > maxAddress:
 			s.fail(w, r, &failure{http.StatusRequestURITooLong, "the address is too long", ""})
 			return
+		case !readable(r.URL):
+			s.fail(w, r, &failure{http.StatusBadRequest, "the address cannot be read", "expected UTF-8 without control characters, and each & ; % of a value as %26 %3B %25"})
+			return
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && (r.Method != http.MethodPost || r.URL.Path != "/login" && r.URL.Path != "/logout"):
 			h.Set("Allow", "GET, HEAD")
 			s.fail(w, r, &failure{http.StatusMethodNotAllowed, "nothing can be changed here", ""})
@@ -58,6 +64,23 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+// readable reports whether an address is text, with its parameters: PostgreSQL takes no other bytes, and a
+// terminal that shows the log acts on control characters.
+func readable(u *url.URL) bool {
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil || !isText(u.Path) {
+		return false
+	}
+	for name, values := range q {
+		if !isText(name) || !isText(strings.Join(values, "")) {
+			return false
+		}
+	}
+	return true
+}
+
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
 
 // knows reports whether a request was sent to this server by a name that is its own. A page of somebody
 // else can make its own name mean this machine; it cannot make the browser send another name, and with a

@@ -1,14 +1,16 @@
 package dash
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -22,10 +24,21 @@ const (
 	cookieLife = 7 * 24 * time.Hour
 	// failPause is how long a wrong token takes, one after another: guessing is slow.
 	failPause = 200 * time.Millisecond
+	// mostFailed is how many wrong tokens wait at a time.
+	mostFailed = 16
 )
 
-// logins makes wrong tokens wait for each other.
-type logins struct{ mu sync.Mutex }
+// logins makes wrong tokens wait for each other. The right one waits for none of them.
+type logins struct {
+	queue chan struct{} // room for those that wait
+	turn  chan struct{} // room for the one whose pause runs
+}
+
+func newLogins() logins {
+	return logins{queue: make(chan struct{}, mostFailed), turn: make(chan struct{}, 1)}
+}
+
+var tooManyWrong = &failure{http.StatusTooManyRequests, "too many wrong tokens were sent", "try again in some seconds; the right token is taken at any time"}
 
 // mayRead reports whether a request may be answered: all may where there is no token.
 func (s *Server) mayRead(r *http.Request) bool {
@@ -33,7 +46,7 @@ func (s *Server) mayRead(r *http.Request) bool {
 		return true
 	}
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return s.right(given) || s.wrong()
+		return s.right(given)
 	}
 	cookie, err := r.Cookie(cookieName)
 	return err == nil && s.signed(cookie.Value)
@@ -45,12 +58,35 @@ func (s *Server) right(given string) bool {
 	return hmac.Equal(a[:], b[:])
 }
 
-// wrong waits, and is false.
-func (s *Server) wrong() bool {
-	s.logins.mu.Lock()
-	defer s.logins.mu.Unlock()
-	time.Sleep(failPause)
-	return false
+// pause makes a visitor who has sent a wrong token wait, until he leaves. It is an error where too many
+// wait already.
+func (s *Server) pause(ctx context.Context) error {
+	select {
+	case s.logins.queue <- struct{}{}:
+		defer func() { <-s.logins.queue }()
+	default:
+		return tooManyWrong
+	}
+	select {
+	case s.logins.turn <- struct{}{}:
+		defer func() { <-s.logins.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-time.After(failPause):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// failWrong answers a wrong token that did not wait its whole pause.
+func (s *Server) failWrong(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, tooManyWrong) {
+		w.Header().Set("Retry-After", "5")
+	}
+	s.fail(w, r, err)
 }
 
 // sign returns a cookie that lasts until a time.
@@ -73,6 +109,12 @@ func (s *Server) signed(cookie string) bool {
 
 // refuse asks a person for the token, and tells a program how to send it.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
+		if err := s.pause(r.Context()); err != nil {
+			s.failWrong(w, r, err)
+			return
+		}
+	}
 	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/metrics" || !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="pawl"`)
 		s.fail(w, r, &failure{http.StatusUnauthorized, "a token is needed", "send it as a header, Authorization: Bearer TOKEN; a browser logs in at /login"})
@@ -99,7 +141,10 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Query().Has("token"):
 		s.loginForm(w, http.StatusBadRequest, next, "A token does not belong into an address: logs keep it. Change it.")
 	case !s.right(strings.TrimSpace(r.PostFormValue("token"))):
-		s.wrong()
+		if err := s.pause(r.Context()); err != nil {
+			s.failWrong(w, r, err)
+			return
+		}
 		s.loginForm(w, http.StatusForbidden, next, "That is not the token.")
 	default:
 		s.setCookie(w, r, s.sign(s.Now().Add(cookieLife)), int(cookieLife.Seconds()))
@@ -121,12 +166,20 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, value string,
 	})
 }
 
-// local returns an address of this server; the first page for any other.
+// local returns an address of this server, without a token that somebody has put into it; the first page
+// for any other.
 func local(address string) string {
 	if !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsAny(address, "\\\r\n\t") {
 		return "/"
 	}
-	return address
+	u, err := url.Parse(address)
+	if err != nil {
+		return "/"
+	}
+	q := u.Query()
+	maps.DeleteFunc(q, func(name string, _ []string) bool { return strings.EqualFold(name, "token") })
+	u.RawQuery = q.Encode()
+	return u.RequestURI()
 }
 
 func (s *Server) loginForm(w http.ResponseWriter, status int, next, problem string) {

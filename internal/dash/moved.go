@@ -3,9 +3,11 @@ package dash
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"pawl/internal/history"
@@ -81,32 +83,47 @@ type movedPage struct {
 	Query   string // of the address, with its question mark
 }
 
-// spans are how many days a page may look back.
+// spans are how many days a page offers to look back.
 var spans = []int{1, 7, 30, 90, 365}
 
-// daysOf reads how many days a page looks back.
-func daysOf(q url.Values, usual int) int {
-	for _, days := range spans {
-		if q.Get("days") == itoa(days) {
-			return days
+// mostDays is how far back a page looks at most.
+const mostDays = 365
+
+// movesAsked reads which moves are asked for, and of how many days.
+func (s *Server) movesAsked(q url.Values, usual int) (f moveFilter, days int, err error) {
+	days = usual
+	if text := q.Get("days"); text != "" {
+		if days, err = strconv.Atoi(text); err != nil || days < 1 || days > mostDays {
+			return f, 0, &failure{http.StatusBadRequest, fmt.Sprintf("days=%.20s: expected a number from 1 to %d", text, mostDays), ""}
 		}
 	}
-	return usual
+	way := q.Get("way")
+	if way != "" && way != "slower" && way != "faster" {
+		return f, 0, &failure{http.StatusBadRequest, fmt.Sprintf("way=%.20s: expected slower or faster", way), ""}
+	}
+	v := viewOf(q)
+	return moveFilter{Since: s.Now().UTC().AddDate(0, 0, -days), Way: way, Class: v.Class, Machine: q.Get("machine"), View: v}, days, nil
 }
 
 func (s *Server) moved(r *http.Request) (*reply, error) {
 	q := r.URL.Query()
-	p := movedPage{frame: s.frame("What moved", "moved"), View: viewOf(q), Way: q.Get("way"), Machine: q.Get("machine")}
-	days := daysOf(q, 30)
-	for _, n := range spans {
+	f, days, err := s.movesAsked(q, 30)
+	if err != nil {
+		return nil, err
+	}
+	p := movedPage{frame: s.frame("What moved", "moved"), View: f.View, Way: f.Way, Machine: f.Machine}
+	choices := slices.Clone(spans)
+	if !slices.Contains(choices, days) {
+		choices = append(choices, days)
+		slices.Sort(choices)
+	}
+	for _, n := range choices {
 		p.Spans = append(p.Spans, option{itoa(n), itoa(n), n == days})
 	}
 	if r.URL.RawQuery != "" {
 		p.Query = "?" + q.Encode()
 	}
-	var err error
-	p.Moved, err = s.moves(r.Context(), moveFilter{Since: s.Now().UTC().AddDate(0, 0, -days), Way: p.Way, Class: p.View.Class, Machine: p.Machine, View: p.View})
-	if err != nil {
+	if p.Moved, err = s.moves(r.Context(), f); err != nil {
 		return nil, err
 	}
 	return page("moved", p)

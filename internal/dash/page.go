@@ -10,12 +10,12 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"strings"
 	"sync"
 	"time"
 
 	"pawl/internal/report"
 	"pawl/internal/result"
+	"pawl/internal/term"
 	"pawl/internal/unit"
 )
 
@@ -181,9 +181,9 @@ func markOf(v result.Verdict) mark {
 	return mark{"measured", "·", "measured"}
 }
 
-// log tells whoever started the server.
+// log tells whoever started the server, on a line: what a visitor sent may be part of it.
 func (s *Server) log(format string, args ...any) {
 	if s.Log != nil {
-		s.Log(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " "))
+		s.Log(term.Plain(fmt.Sprintf(format, args...)))
 	}
 }

@@ -1,8 +1,10 @@
 package dash
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 
 	"pawl/internal/report"
@@ -110,6 +112,9 @@ func (s *Server) runs(r *http.Request) (*reply, error) {
 	return page("runs", p)
 }
 
+// commitStart is what the SHA of a commit may begin with.
+var commitStart = regexp.MustCompile(`^[0-9a-fA-F]{1,64}$`)
+
 // runFilter reads which runs are asked for.
 func runFilter(q url.Values, usual int) (store.Filter, error) {
 	f := store.Filter{
@@ -125,16 +130,29 @@ func runFilter(q url.Values, usual int) (store.Filter, error) {
 			return f, &failure{http.StatusBadRequest, "pull: expected the number of a pull request", ""}
 		}
 	}
+	if f.Commit != "" && !commitStart.MatchString(f.Commit) {
+		return f, &failure{http.StatusBadRequest, fmt.Sprintf("commit=%.64s: expected how a commit's SHA begins", f.Commit), ""}
+	}
 	var err error
 	f.Limit, err = limitOf(q.Get("limit"), usual)
 	return f, err
+}
+
+// shown returns a run as visitors may see it: strangers do not learn on which machine it was.
+func (s *Server) shown(r *store.Run) *store.Run {
+	if !s.Public {
+		return r
+	}
+	public := *r
+	public.Machine = ""
+	return &public
 }
 
 // hide takes out of a report what strangers need not know: how it was called, where files lie, what the
 // kernels wrote, and what the machine is besides its device.
 func hide(r *result.Report) {
 	r.Command, r.Spec = nil, result.SpecRef{}
-	r.Machine = result.Fingerprint{OS: r.Machine.OS, CPU: result.CPU{Model: r.Machine.CPU.Model, Cores: r.Machine.CPU.Cores}, GPU: r.Machine.GPU}
+	r.Machine = result.Fingerprint{CPU: result.CPU{Model: r.Machine.CPU.Model, Cores: r.Machine.CPU.Cores}, GPU: r.Machine.GPU}
 	if r.Machine.GPU != nil {
 		gpu := *r.Machine.GPU
 		gpu.UUID = ""

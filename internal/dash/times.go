@@ -22,12 +22,18 @@ type timesChange struct {
 func timesOf(line, reference []place) *trend.Times {
 	beside := map[string]*trend.Estimate{}
 	for i := range reference {
-		beside[reference[i].Last().Run.ID] = reference[i].Median
+		for _, point := range reference[i].Points {
+			beside[point.Run.ID] = reference[i].Median
+		}
 	}
 	all := trend.Line{Places: make([]trend.Place, len(line))}
 	for i := range line {
 		all.Places[i] = line[i].Place
-		all.Places[i].Ref = beside[line[i].Last().Run.ID]
+		for _, point := range line[i].Points { // not all runs of a commit need have measured it
+			if ref := beside[point.Run.ID]; ref != nil {
+				all.Places[i].Ref = ref
+			}
+		}
 	}
 	return all.Times()
 }

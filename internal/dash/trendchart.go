@@ -23,17 +23,19 @@ type span struct {
 // Part reports whether places are left out.
 func (s span) Part() bool { return s.To-s.From < s.All }
 
+// findPlace returns the index of the first place whose commit begins with a text; -1: there is none.
+func findPlace(line []place, sha string) int {
+	return slices.IndexFunc(line, func(p place) bool { return strings.HasPrefix(p.Commit, sha) })
+}
+
 // spanOf reads from which commit to which a line is drawn.
 func spanOf(line []place, q url.Values) span {
 	s := span{0, len(line), len(line)}
-	find := func(sha string) int {
-		return slices.IndexFunc(line, func(p place) bool { return strings.HasPrefix(p.Points[0].Run.Commit, sha) })
-	}
 	if sha := q.Get("from"); sha != "" {
-		s.From = max(0, find(sha))
+		s.From = max(0, findPlace(line, sha))
 	}
 	if sha := q.Get("to"); sha != "" {
-		if at := find(sha); at >= s.From {
+		if at := findPlace(line, sha); at >= s.From {
 			s.To = at + 1
 		}
 	}

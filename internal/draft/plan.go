@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -328,7 +329,11 @@ func (e *Entry) planBuffer(i int, d *device, l *launch) {
 	}
 	if u.index && !p.DType.Float() {
 		a.init = "zero" // stays inside any buffer
-		a.notes = append(a.notes, "fill it with valid indices, such as init: {integers: [0, 1023]} for a buffer of 1024")
+		most := 1023
+		if p.DType.Size() == 1 {
+			most = 127
+		}
+		a.notes = append(a.notes, fmt.Sprintf("fill it with valid indices, such as init: {integers: [0, %d]} for a buffer of %d", most, most+1))
 	}
 	a.atomic = u.atomic || atomically(e.body, p.Name)
 	if u.added && !u.unbounded && a.init == "" && p.DType.Size() >= 4 && a.atomic {
@@ -391,7 +396,9 @@ func (e *Entry) chooseRoles(d *device) {
 		}
 		last := &e.plan.args[open[len(open)-1]]
 		last.role = spec.RoleOut
-		if !slices.Contains(last.notes, "check the role") {
+		if e.Params[open[len(open)-1]].Const {
+			last.notes = append(last.notes, "a const buffer is no output: give the function one that it writes its result to, what it returns is not seen")
+		} else if !slices.Contains(last.notes, "check the role") {
 			last.notes = append(last.notes, "check the role")
 		}
 	}

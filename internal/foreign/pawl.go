@@ -18,7 +18,7 @@ func readPawl(src source) (*File, error) {
 	case r.Kind == result.KindTune:
 		return nil, src.about(`a report of kind "tune"; expected bench or check`, "a search compares its winner with today's defaults in turns already, and its report says how they compare; pawl check judges the params once they are applied")
 	case r.Kind != result.KindBench && r.Kind != result.KindCheck:
-		return nil, src.about(fmt.Sprintf("a report of kind %q; expected bench or check", r.Kind), "compare the two files it was made of")
+		return nil, src.about(fmt.Sprintf("a report of kind %q; expected bench or check", r.Kind), "name reports of pawl bench or pawl check: other runs time nothing that can be compared")
 	case len(r.Rows) == 0:
 		return nil, src.about("the report has no rows", "its run measured nothing: run it again")
 	}

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -443,4 +444,49 @@ func FuzzSegment(f *testing.F) {
 			t.Fatalf("no hint with %v", err)
 		}
 	})
+}
+
+// Lines of reports are marked and refused as files are.
+func TestImportedLinesAreMarked(t *testing.T) {
+	dir, shas := project(t, 1)
+	h := opened(t, dir)
+	lines := func(change func(*result.Report)) string {
+		r := report(1, shas[0])
+		change(r)
+		raw, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "runs.jsonl")
+		if err := os.WriteFile(path, append(raw, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	if _, err := h.Import(t.Context(), lines(func(r *result.Report) { r.Origin = &result.Origin{Fork: true} }), ImportOptions{Own: true}); err == nil || !strings.Contains(err.Error(), "pull request") {
+		t.Errorf("a fork's run: %v", err)
+	}
+	imported(t, h, lines(func(*result.Report) {}), ImportOptions{Pull: 12}, Imported{Added: 1})
+	runs, err := h.Runs(t.Context(), store.Filter{Scope: store.All})
+	if err != nil || len(runs) != 1 || runs[0].Pull != 12 {
+		t.Errorf("%+v, %v", runs, err)
+	}
+}
+
+// Runs that time nothing make no trends: the rows of pawl fuzz have no config.
+func TestFuzzingMakesNoTrend(t *testing.T) {
+	dir, shas := project(t, 2)
+	h := opened(t, dir)
+	for n, sha := range shas {
+		r := report(n, sha)
+		if n == 1 {
+			r.Kind = result.KindFuzz
+			r.Rows[0].Config, r.Rows[0].Timing = "", nil
+		}
+		imported(t, h, write(t, filepath.Join(t.TempDir(), "report.json"), r), ImportOptions{}, Imported{Added: 1})
+	}
+	trends, err := h.Trends(t.Context(), store.Filter{Scope: store.Main}, "", "")
+	if err != nil || len(trends) != 1 || trends[0].Config == "" {
+		t.Errorf("%d trends, %v", len(trends), err)
+	}
 }

@@ -126,7 +126,16 @@ func (h *History) readFile(ctx context.Context, path string, opts ImportOptions)
 				return nil, err
 			}
 		}
-		return parseLines(path, text)
+		lines, err := parseLines(path, text)
+		if err != nil {
+			return nil, err
+		}
+		for i := range lines.entries {
+			if err := opts.mark(&lines.entries[i]); err != nil {
+				return nil, err
+			}
+		}
+		return lines, nil
 	}
 	artifact, err := claim.Read(path, claim.DefaultLimits()) // a zip may come from anywhere
 	if err != nil {
@@ -143,20 +152,27 @@ func (h *History) readFile(ctx context.Context, path string, opts ImportOptions)
 		}
 		raw = nil
 	}
-	if opts.Pull != 0 { // the report itself is not changed for that, where it says the same
-		if report.Origin == nil {
-			report.Origin = &result.Origin{}
+	entry := store.Entry{Report: report, Raw: raw}
+	if err := opts.mark(&entry); err != nil {
+		return nil, err
+	}
+	return &parsed{entries: []store.Entry{entry}}, nil
+}
+
+// mark makes a report one of a pull request, or refuses it, as it was asked for.
+func (o ImportOptions) mark(e *store.Entry) error {
+	if o.Pull != 0 { // the report itself is not changed for that, where it says the same
+		if e.Report.Origin == nil {
+			e.Report.Origin = &result.Origin{}
 		}
-		if report.Origin.Pull != opts.Pull {
-			report.Origin.Pull, raw = opts.Pull, nil
+		if e.Report.Origin.Pull != o.Pull {
+			e.Report.Origin.Pull, e.Raw = o.Pull, nil
 		}
 	}
-	if opts.Own {
-		if err := mainsOwn(report); err != nil {
-			return nil, err
-		}
+	if o.Own {
+		return mainsOwn(e.Report)
 	}
-	return &parsed{entries: []store.Entry{{Report: report, Raw: raw}}}, nil
+	return nil
 }
 
 // readReport reads a report of pawl: the file, or the folder or zip that it lies in.

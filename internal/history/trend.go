@@ -21,6 +21,10 @@ type Trend struct {
 	Times *trend.Times `json:"times"` // of separate runs, which wander: the line is made of duets
 }
 
+// OnLine are the kinds of runs that measure main's code as it is: what a search measures is other settings, a profiler
+// slows kernels down, and fuzzing times nothing.
+var OnLine = []result.Kind{result.KindCheck, result.KindBench}
+
 // Trends returns the trends of the series that a filter selects, by their names. reference names a row,
 // kernel/config, whose code never changes and that the same runs have measured: its times tell the machine from
 // the kernel where duets do not; "": none.
@@ -33,6 +37,9 @@ func (h *History) Trends(ctx context.Context, f store.Filter, branch, reference 
 		return nil, &diag.Problem{
 			Message: "order the points: the project has no main branch", Hint: "a trend follows the commits of a branch: name one with --line, or clone the project with its history",
 		}
+	}
+	if f.Kinds == nil {
+		f.Kinds = OnLine
 	}
 	points, err := h.Points(ctx, f, line)
 	if err != nil {

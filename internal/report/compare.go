@@ -225,7 +225,20 @@ func compareNext(r *result.Report, rows []compared) string {
 	if !open || len(r.Inputs) == 0 {
 		return ""
 	}
-	return "how many samples would decide: " + term.ShellLine("pawl", "calibrate", "--power", view.Short(fmt.Sprintf("%.2f", 100*gateOf(r).Regression))+"%", "--from", r.Inputs[0].File)
+	return "how many samples would decide: " + term.ShellLine("pawl", "calibrate", "--power", view.Short(fmt.Sprintf("%.2f", 100*gateOf(r).Regression))+"%", "--from", noisier(r, rows))
+}
+
+// noisier names the file whose undecided rows vary more: it says how many samples decide.
+func noisier(r *result.Report, rows []compared) string {
+	most, name := 0.0, r.Inputs[0].File
+	for _, c := range rows {
+		for i, row := range []*result.Row{c.before, c.after} {
+			if c.row.Verdict == result.Inconclusive && row != nil && row.Timing != nil && i < len(r.Inputs) && row.Timing.Stats.CV > most {
+				most, name = row.Timing.Stats.CV, r.Inputs[i].File
+			}
+		}
+	}
+	return name
 }
 
 // compareComment adds what needs attention, and the rest folded where it is long.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Encode renders the report as readable JSON: indented, but with lists of numbers on one line, and
@@ -65,6 +66,9 @@ func indent(compact []byte) []byte {
 	return out
 }
 
+// lastYear is the last that a time can be in: JSON has years of four digits, in every time zone.
+const lastYear = 9998
+
 // Decode reads a report. It refuses text that is not a report, and other schemas.
 func Decode(raw []byte) (*Report, error) {
 	var r Report
@@ -76,6 +80,11 @@ func Decode(raw []byte) (*Report, error) {
 		return nil, fmt.Errorf("the report has schema %d and this pawl reads %d: use the newer pawl that wrote it", r.Schema, Schema)
 	case r.Schema != Schema:
 		return nil, fmt.Errorf("this is not a report of pawl: expected schema %d, got %d", Schema, r.Schema)
+	}
+	for _, at := range []time.Time{r.Started, r.Finished} {
+		if year := at.UTC().Year(); year < 1 || year > lastYear {
+			return nil, fmt.Errorf("the report is damaged: its time is in the year %d", year)
+		}
 	}
 	for i, row := range r.Rows {
 		if row == nil {
@@ -93,12 +102,23 @@ func Decode(raw []byte) (*Report, error) {
 	return &r, nil
 }
 
+// What can be measured at most: of more, the sums and products that a reader makes have no number.
+const (
+	mostSeconds = 1e9
+	mostChange  = 1e12
+)
+
 // check refuses rows that no reader could show: samples of the row, its sides and rivals must be in
 // order, and its cases and reasons must exist.
 func (r *Row) check() error {
 	if r.Timing != nil {
 		if err := r.Timing.Samples.check(); err != nil {
 			return err
+		}
+		for _, seconds := range []float64{r.Timing.Stats.Median, r.Timing.Stats.Low, r.Timing.Stats.High} {
+			if !(seconds >= 0 && seconds <= mostSeconds) {
+				return fmt.Errorf("a launch takes %g s", seconds)
+			}
 		}
 	}
 	if r.Verification != nil {
@@ -116,6 +136,13 @@ func (r *Row) check() error {
 	for i, side := range r.Sides {
 		if side == nil {
 			return fmt.Errorf("side %d is null", i)
+		}
+		if c := side.Change; c != nil {
+			for _, change := range []float64{c.Median, c.Low, c.High} {
+				if !(change >= -1 && change <= mostChange) {
+					return fmt.Errorf("%s: its time is %g times as long", side.Role, 1+change)
+				}
+			}
 		}
 		if side.Row != nil {
 			if err := side.Row.check(); err != nil {

@@ -3,6 +3,7 @@ package result
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -119,4 +120,29 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// What no run can have measured is refused: sums of it have no number, and its time none in JSON.
+func TestDecodeRefusesTheImpossible(t *testing.T) {
+	const (
+		head = `{"schema": 1, "kind": "check", `
+		tail = `"rows": [{"kernel": "k", "timing": {"stats": {"median": MEDIAN}, "samples": {}}, "sides": [{"role": "base", "change": {"median": CHANGE}}]}]}`
+	)
+	made := func(started, median, change string) string {
+		return strings.NewReplacer("MEDIAN", median, "CHANGE", change).Replace(head + `"started": "` + started + `", ` + tail)
+	}
+	if _, err := Decode([]byte(made("2026-01-01T00:00:00Z", "1e-3", "-0.5"))); err != nil {
+		t.Fatal(err)
+	}
+	for want, text := range map[string]string{
+		"the year 10000":  made("9999-12-31T23:59:59-14:00", "1e-3", "0"),
+		"takes -1 s":      made("2026-01-01T00:00:00Z", "-1", "0"),
+		"takes 1e+300 s":  made("2026-01-01T00:00:00Z", "1e300", "0"),
+		"-4 times":        made("2026-01-01T00:00:00Z", "1e-3", "-5"),
+		"1e+308 times as": made("2026-01-01T00:00:00Z", "1e-3", "1e308"),
+	} {
+		if _, err := Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"pawl/internal/csource"
@@ -23,11 +24,30 @@ func (s *Spec) Overridden(v Variant) (all []string) {
 	own := guarded(string(source))
 	for i, p := range k.Params {
 		usual := p.Values[0].String()
-		if value, has := own[p.Name]; has && value != usual && v.Values[i].String() == usual {
+		if value, has := own[p.Name]; has && v.Values[i].String() == usual && otherNumber(value, usual) {
 			all = append(all, fmt.Sprintf("%s=%s (%s has %s)", p.Name, usual, k.Source, value))
 		}
 	}
 	return all
+}
+
+// otherNumber reports whether a macro and a value are two numbers, and not the same. What is no literal number may be
+// equal for all that anybody knows here.
+func otherNumber(macro, value string) bool {
+	for strings.HasPrefix(macro, "(") && strings.HasSuffix(macro, ")") {
+		macro = strings.TrimSpace(macro[1 : len(macro)-1])
+	}
+	a, err := literal(macro)
+	b, err2 := literal(value)
+	return err == nil && err2 == nil && a != b
+}
+
+// literal reads a number as C has it: 64u, 0x40, 0.5f.
+func literal(text string) (float64, error) {
+	if n, err := strconv.ParseInt(strings.TrimRight(text, "uUlL"), 0, 64); err == nil {
+		return float64(n), nil
+	}
+	return strconv.ParseFloat(strings.TrimRight(text, "fFlL"), 64)
 }
 
 // guarded returns the macros that a source defines only where nobody has, with their values. One that is

@@ -10,13 +10,18 @@ import (
 // A default of pawl.yaml that is not the source's own is named; equal ones, and what is no default, are not.
 func TestOverridden(t *testing.T) {
 	for source, want := range map[string]string{
-		"#ifndef TILE\n#define TILE 32\n#endif\n":                             "TILE=64 (k.c has 32)",
-		"  #  ifndef TILE /* rows */\n\n#\tdefine TILE 32 // usual\n#endif\n": "TILE=64 (k.c has 32)",
-		"#ifndef TILE\n#define TILE \\\n 32\n#endif\n":                        "TILE=64 (k.c has 32)",
-		"#ifndef TILE\n#define TILE 64\n#endif\n":                             "",
-		"#define TILE 32\n":                                        "",
-		"#ifndef OTHER\n#define OTHER 32\n#endif\n":                "",
-		"#ifndef TILE\n#error set TILE\n#define TILE 32\n#endif\n": "",
+		"#ifndef TILE\n#define TILE 32\n#endif\n":                                                                 "TILE=64 (k.c has 32)",
+		"  #  ifndef TILE /* rows */\n\n#\tdefine TILE 32 // usual\n#endif\n":                                     "TILE=64 (k.c has 32)",
+		"#ifndef TILE\n#define TILE \\\n 32\n#endif\n":                                                            "TILE=64 (k.c has 32)",
+		"#ifndef TILE\n#define TILE 64\n#endif\n":                                                                 "",
+		"#ifndef TILE\n#define TILE (32)\n#endif\n":                                                               "TILE=64 (k.c has (32))",
+		"#ifndef TILE\n#define TILE (64)\n#endif\n":                                                               "",
+		"#ifndef TILE\n#define TILE 0x40u\n#endif\n":                                                              "",
+		"#ifndef TILE\n#define TILE 64.0f\n#endif\n":                                                              "",
+		"#ifndef TILE\n#define TILE USUAL\n#endif\n":                                                              "",
+		"#define TILE 32\n":                                                                                       "",
+		"#ifndef OTHER\n#define OTHER 32\n#endif\n":                                                               "",
+		"#ifndef TILE\n#error set TILE\n#define TILE 32\n#endif\n":                                                "",
 		"#ifdef A\n#ifndef TILE\n#define TILE 32\n#endif\n#else\n#ifndef TILE\n#define TILE 16\n#endif\n#endif\n": "",
 		"/*\n#ifndef TILE\n#define TILE 32\n#endif\n*/\n":                                                         "",
 	} {

@@ -50,7 +50,7 @@ const schemaLock = 0x7061776c
 
 var postgresDialect = dialect{
 	stamp: `SELECT (SELECT coalesce(max(seq), 0) FROM runs), (SELECT count(*) FROM runs), (SELECT coalesce(max(id), 0) FROM notes), (SELECT count(*) FROM notes)`,
-	types: strings.NewReplacer("{serial}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{key}", "BIGINT PRIMARY KEY", "{bytes}", "BYTEA", "{real}", "DOUBLE PRECISION",
+	types: strings.NewReplacer("{serial}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{never again}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{key}", "BIGINT PRIMARY KEY", "{bytes}", "BYTEA", "{real}", "DOUBLE PRECISION",
 		"{c}", `COLLATE "C"`, "{clustered}", ""),
 	rewrite: func(query string) string { return query },
 	again: func(err error) bool {

@@ -26,7 +26,7 @@ CREATE TABLE series (
 	UNIQUE (kernel, config, class)
 );
 CREATE TABLE runs (
-	seq      {serial},
+	seq      {never again},
 	id       TEXT NOT NULL UNIQUE {c},
 	kind     BIGINT NOT NULL,
 	at       BIGINT NOT NULL,

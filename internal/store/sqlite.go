@@ -38,7 +38,7 @@ func openSQLite(ctx context.Context, file string) (*DB, error) {
 }
 
 var sqliteDialect = dialect{
-	types:   strings.NewReplacer("{serial}", "INTEGER PRIMARY KEY", "{key}", "INTEGER PRIMARY KEY", "{bytes}", "BLOB", "{real}", "REAL", "{c}", "", "{clustered}", "WITHOUT ROWID"),
+	types:   strings.NewReplacer("{serial}", "INTEGER PRIMARY KEY", "{never again}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{key}", "INTEGER PRIMARY KEY", "{bytes}", "BLOB", "{real}", "REAL", "{c}", "", "{clustered}", "WITHOUT ROWID"),
 	rewrite: func(query string) string { return strings.ReplaceAll(query, "$", "?") },
 	again: func(err error) bool {
 		code := sqliteCode(err)

@@ -4,13 +4,17 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"sync"
+
+	"pawl/internal/diag"
 )
 
 // watch holds the connection that Stamp asks on.
 type watch struct {
 	mu   sync.Mutex
 	conn *sql.Conn
+	file os.FileInfo // of the history, when it was first looked at
 }
 
 // Stamp returns a text that changes whenever the history does, whoever changes it. It is quick: what is
@@ -25,6 +29,9 @@ func (db *DB) stamp(ctx context.Context) (string, error) {
 		var a, b, c, d int64
 		err := db.sql.QueryRowContext(ctx, db.dialect.stamp).Scan(&a, &b, &c, &d)
 		return fmt.Sprintf("%d.%d.%d.%d", a, b, c, d), err
+	}
+	if err := db.replaced(); err != nil {
+		return "", err
 	}
 	// SQLite counts the changes that a connection sees others make: one that is asked nothing else
 	// sees all of them.
@@ -45,6 +52,22 @@ func (db *DB) stamp(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%d", version), nil
+}
+
+// replaced reports that the file of the history is not the one that is open: what was moved away or removed is still
+// read, and never changes again.
+func (db *DB) replaced() error {
+	w := &db.watch
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now, err := os.Stat(db.where)
+	if err == nil && w.file == nil {
+		w.file = now
+	}
+	if err != nil || !os.SameFile(now, w.file) {
+		return &diag.Problem{Message: fmt.Sprintf("the history %s was removed or replaced while it was open", db.where), Hint: "start this command again: it opens the file that is there now"}
+	}
+	return nil
 }
 
 func (w *watch) close() {

@@ -233,7 +233,7 @@ func (l *line) link(p *Place, m merged, baseOf string) (index reading, ok bool) 
 			consider(ByBase, base.plus(*m.base), math.Sqrt(m.base.variance))
 		}
 	}
-	if twin, there := l.same[m.identity]; there && m.unchanged {
+	if twin, there := l.same[m.identity]; there && m.identity != "" {
 		consider(Same, twin, 0)
 	}
 	if ok {

@@ -46,14 +46,16 @@ func (t *tune) conclude() {
 		t.tuning.NoSuggestion = "the only setting that was tried does not work"
 	case t.best == nil:
 		t.tuning.NoSuggestion = fmt.Sprintf("none of the %d settings that were tried works", len(t.tuning.Trials))
+	case t.deserted != nil && len(t.contenders()) > 0:
+		t.tuning.NoSuggestion = fmt.Sprintf("no worker was left to play the best against today's defaults: %s looked %s faster (%v)", t.kernelSetting(t.best), unit.PercentPlain(1-t.best.Cost), t.deserted)
+	case t.deserted != nil:
+		t.tuning.NoSuggestion = fmt.Sprintf("no worker was left to go on (%v)", t.deserted)
 	case !t.defaultsWork:
 		t.tuning.NoSuggestion = "today's defaults do not work, so that nothing can be said to be faster; the best that works is " + t.kernelSetting(t.best)
 	case len(t.tuning.Trials) == 1:
 		t.tuning.NoSuggestion = "only today's defaults were tried"
 	case len(t.tuning.Finalists) == 0 && len(t.contenders()) == 0:
 		t.tuning.NoSuggestion = fmt.Sprintf("none of %d settings is faster than today's defaults", len(t.tuning.Trials))
-	case t.deserted != nil:
-		t.tuning.NoSuggestion = fmt.Sprintf("no worker was left to play the best against today's defaults: %s looked %s faster (%v)", t.kernelSetting(t.best), unit.PercentPlain(1-t.best.Cost), t.deserted)
 	case winner == nil && t.unverified():
 		t.tuning.NoSuggestion = "the budget ended before the answers of the best were verified again: " + t.kernelSetting(t.best) + " looked " + unit.PercentPlain(1-t.best.Cost) + " faster"
 	case winner == nil && t.unplayed():

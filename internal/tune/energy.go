@@ -17,8 +17,16 @@ import (
 // energyRounds is how often the sides of a duet of energy take turns.
 const energyRounds = 6
 
-// energyTime is about how long a duet of energy takes.
-const energyTime = 7 * time.Second
+// energyDuet is about how long a duet of energy takes.
+const energyDuet = 7 * time.Second
+
+// energyTime returns about how long the duets of energy of a finalist take.
+func (t *tune) energyTime() time.Duration {
+	if t.Objective == Time {
+		return 0
+	}
+	return energyDuet * time.Duration(len(t.configs))
+}
 
 // energyExact is the half-width, in log-ratio, below which an interval of energy is exact: counters are
 // coarse.

@@ -36,11 +36,7 @@ const (
 // duetsTime returns about how long the duets of a finalist take, on all configs: longer on a machine
 // where a trial has taken long.
 func (t *tune) duetsTime() time.Duration {
-	each := perDuet
-	if t.Objective != Time {
-		each += energyTime
-	}
-	return max(each*time.Duration(len(t.configs)), time.Duration(duetTrials*stat.Median(append([]float64{0}, t.pace.device...))*float64(time.Second)))
+	return t.energyTime() + max(perDuet*time.Duration(len(t.configs)), time.Duration(duetTrials*stat.Median(append([]float64{0}, t.pace.device...))*float64(time.Second)))
 }
 
 // verifyTime returns how long it will take to verify a winner again.
@@ -135,12 +131,21 @@ func (t *tune) playFinals(ctx context.Context) {
 		all = append(all, f)
 	}
 	if t.Objective != Energy {
+		left -= min(t.energyTime()*time.Duration(len(all)), left*2/3)
+		timed, cancel := context.WithTimeout(ctx, left)
 		opts := t.Duet
 		opts.Budget = max(200*time.Millisecond, min(10*time.Second, left/time.Duration(3*max(1, len(all)*len(t.configs)))))
-		t.playAll(ctx, all, opts)
+		t.playAll(timed, all, opts)
+		cancel()
 	}
 	if t.Objective != Time {
 		t.playEnergy(ctx, all)
+	}
+	if t.Objective == Both && !slices.ContainsFunc(all, (*finalist).hasEnergy) {
+		t.report.Warnings = append(t.report.Warnings, result.Warning{
+			Code: "energy", Message: "the budget ended before energy was compared in the finals: they were decided by time alone", Hint: "a longer --budget, or fewer configs",
+		})
+		t.byTime = true
 	}
 	for _, f := range all {
 		f.sum(t)
@@ -217,7 +222,7 @@ func (t *tune) playAll(ctx context.Context, all []*finalist, opts measure.DuetOp
 				m.Match = host.Admit(m.jobs[0].Name()+" "+f.variant.Name(), m.jobs)
 				duels = append(duels, &lab.Duel{Match: m.Match, Settle: func() result.Verdict {
 					t.settleMatch(ctx, m, opts)
-					verdict, _ := judge.Provisional(t.caseOf(m))
+					verdict, _ := judge.Provisional(t.caseOf(m, m.change))
 					return verdict
 				}})
 			}
@@ -250,15 +255,20 @@ func (t *tune) settleMatch(ctx context.Context, m *match, opts measure.DuetOptio
 	}
 }
 
-// caseOf returns what the verdict of a match depends on.
-func (t *tune) caseOf(m *match) judge.Case {
+// caseOf returns what the verdict of a match depends on, given its change.
+func (t *tune) caseOf(m *match, change *result.Change) judge.Case {
 	c := judge.Case{Gate: t.run.Spec.Gate, Fault: m.fault}
 	if m.Match == nil { // of energy, where a half microsecond is no bound
-		c.Base = &judge.Opponent{Change: m.change, Median: math.MaxFloat32, Missing: m.change == nil}
-	} else if timings := m.Timings(); m.change != nil && len(timings) > 1 {
-		c.Base = &judge.Opponent{Change: m.change, Median: timings[1].Median()}
+		c.Base = &judge.Opponent{Change: change, Median: math.MaxFloat32, Missing: change == nil}
+	} else if timings := m.Timings(); change != nil && len(timings) > 1 {
+		c.Base = &judge.Opponent{Change: change, Median: timings[1].Median()}
 	}
 	return c
+}
+
+// hasEnergy reports whether energy was compared on every config.
+func (f *finalist) hasEnergy() bool {
+	return !slices.ContainsFunc(f.matches, func(m *match) bool { return m.joules == nil })
 }
 
 // sum makes one change of those on all configs.
@@ -269,7 +279,7 @@ func (f *finalist) sum(t *tune) {
 			f.out.Fault = m.fault
 		}
 		c := m.change
-		if t.Objective == Both {
+		if t.Objective == Both && !t.byTime {
 			c = bothOf(m.change, m.joules)
 			f.out.Energy[t.configs[i].Name] = m.joules
 		}
@@ -279,7 +289,7 @@ func (f *finalist) sum(t *tune) {
 			}
 			continue
 		}
-		m.verdict, m.reasons = judge.Verdict(t.caseOf(m))
+		m.verdict, m.reasons = judge.Verdict(t.caseOf(m, c))
 		f.out.Changes[t.configs[i].Name] = c
 		low, middle, high = append(low, 1+c.Low), append(middle, 1+c.Median), append(high, 1+c.High)
 	}

@@ -23,7 +23,7 @@ const (
 // finalsTime returns how much of the budget is kept for the finals.
 func (t *tune) finalsTime() time.Duration {
 	whole := time.Duration(finalsShare * float64(t.Budget))
-	return min(max(whole, min(finalsLeast, t.Budget/2)), finalsMost)
+	return max(min(max(whole, min(finalsLeast, t.Budget/2)), finalsMost), min(t.energyTime()+perDuet*time.Duration(len(t.configs)), t.Budget/2))
 }
 
 // search tries points until the budget, the points or the user's patience end. Today's defaults come

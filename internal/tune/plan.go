@@ -53,6 +53,7 @@ type tune struct {
 	verifyS   []float64 // by config: the longest that verifying a candidate has taken
 
 	defaultsWork bool      // the scale is that of today's defaults
+	byTime       bool      // the finals are decided by time, though energy counts: there was no time to compare it
 	sure         bool      // the winner's interval says that it is faster than them
 	deserted     error     // why no worker is left; nil: there is one
 	until        time.Time // when the search ends, and the finals begin
