@@ -16,7 +16,7 @@ import (
 // that the runtimes of Go and Python start when they like.
 const (
 	moreBytes   = 12 << 20
-	moreThreads = 4
+	moreThreads = 16
 )
 
 // holding is what a process has.
