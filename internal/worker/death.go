@@ -69,9 +69,10 @@ const (
 )
 
 // nearBuffer names the argument a faulting address lies close to, and what to do about it; "" when it is
-// close to none. A thread's stack may be mapped beside an argument: far from one, it is named as well.
+// close to none. A thread's stack may be mapped beside an argument: behind its red zone and guard page, a page each,
+// the stack is named as well.
 func nearBuffer(address uint64, buffers []wire.Range) string {
-	const near, far = 16 << 20, 64 << 10
+	const near, far = 16 << 20, 8 << 10
 	if address < 4096 {
 		return "a null pointer was used"
 	}

@@ -226,7 +226,8 @@ func TestNearBuffer(t *testing.T) {
 		0x1fff0:    "16 bytes before the start of argument b" + remedy,
 		0x20000:    "inside of argument b",
 		0x20100:    "0 bytes past the end of argument b" + remedy,
-		0x30100:    "65536 bytes past the end of argument b" + indices + onTheStack + findLine,
+		0x220ff:    "8191 bytes past the end of argument b" + remedy,
+		0x22100:    "8192 bytes past the end of argument b" + indices + onTheStack + findLine,
 		0xffff0000: "",
 	} {
 		if got := nearBuffer(address, buffers); got != want {
