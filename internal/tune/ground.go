@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"context"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -16,20 +17,21 @@ import (
 type fitting struct {
 	*space.Space
 	fits func(space.Point) bool
+	over func() bool // nobody waits for an answer: looking for points that fit ends
 
 	mu    sync.Mutex
 	known map[string]bool
 }
 
-// ground returns what is searched.
-func (t *tune) ground() search.Ground {
+// ground returns what is searched. Who asks it holds the lock.
+func (t *tune) ground(ctx context.Context) search.Ground {
 	if !t.defaults.jobs[0].GPU() {
 		return t.space
 	}
 	return &fitting{Space: t.space, known: map[string]bool{}, fits: func(p space.Point) bool {
 		jobs := t.candidate(t.kernel.At(p)).jobs
 		return t.compiler.Fits(jobs)
-	}}
+	}, over: func() bool { return t.over(ctx) }}
 }
 
 // drawsMost is how many points in a row may not fit before a space counts as empty.
@@ -58,6 +60,9 @@ func (f *fitting) Sample(r *rand.Rand) space.Point {
 		if p == nil || f.fit(p) {
 			return p
 		}
+		if f.over() {
+			break
+		}
 	}
 	return nil
 }
@@ -65,7 +70,7 @@ func (f *fitting) Sample(r *rand.Rand) space.Point {
 func (f *fitting) All() iter.Seq[space.Point] {
 	return func(yield func(space.Point) bool) {
 		for p := range f.Space.All() {
-			if f.fit(p) && !yield(p) {
+			if f.over() || f.fit(p) && !yield(p) {
 				return
 			}
 		}

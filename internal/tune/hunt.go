@@ -41,7 +41,7 @@ func (t *tune) search(ctx context.Context) error {
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	if err := t.choose(); err != nil {
+	if err := t.choose(ctx); err != nil {
 		return err
 	}
 	err = t.lanes(ctx)
@@ -60,10 +60,10 @@ func (t *tune) search(ctx context.Context) error {
 const graceTime = 2 * time.Second
 
 // choose makes the strategy, when today's defaults have been tried.
-func (t *tune) choose() error {
+func (t *tune) choose(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ground := t.ground()
+	ground := t.ground(ctx)
 	if t.Strategy == search.Default {
 		t.tuning.Strategy = search.Suited(ground, t.affordable())
 	}
@@ -137,7 +137,7 @@ func (t *tune) next(ctx context.Context) *candidate {
 		}
 		points := t.strategy.Ask(1)
 		if len(points) == 0 {
-			t.exhausted = true
+			t.exhausted = !t.over(ctx) // else it was looking for one
 			t.wake.Broadcast()
 			return nil
 		}

@@ -309,7 +309,7 @@ func TestEmptyJournal(t *testing.T) {
 func TestGround(t *testing.T) {
 	h := bare(t, 1)
 	asked := 0
-	g := &fitting{Space: h.space, known: map[string]bool{}, fits: func(p space.Point) bool { asked++; return p[0] != 1 }}
+	g := &fitting{Space: h.space, known: map[string]bool{}, fits: func(p space.Point) bool { asked++; return p[0] != 1 }, over: func() bool { return false }}
 	n := 0
 	for p := range g.All() {
 		if n++; p[0] == 1 || len(g.Neighbours(p)) != 2 {
@@ -318,6 +318,33 @@ func TestGround(t *testing.T) {
 	}
 	if n != 4 || g.Exact() || g.Contains([]uint16{1, 0}) || asked != 6 {
 		t.Errorf("%d points, asked %d times", n, asked)
+	}
+}
+
+// Where nothing fits, looking for a point ends with the search, which has not seen all points then.
+func TestNothingFits(t *testing.T) {
+	h := bare(t, 1)
+	asked := 0
+	g := &fitting{Space: h.space, known: map[string]bool{}, fits: func(space.Point) bool {
+		if asked++; asked == 2 {
+			h.until = h.began.Add(-time.Minute)
+		}
+		return false
+	}}
+	g.over = func() bool { return h.over(t.Context()) }
+	h.clock.ended = true
+	var err error
+	if h.strategy, err = search.New("random", g, search.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if c := h.next(t.Context()); c != nil || h.exhausted || asked != 2 {
+		t.Errorf("%v, exhausted: %t, asked of %d points", c, h.exhausted, asked)
+	}
+	for p := range g.All() {
+		t.Errorf("found %v", p)
+	}
+	if asked != 2 {
+		t.Errorf("asked of %d points", asked)
 	}
 }
 
