@@ -547,43 +547,6 @@ func TestSlowVisitor(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreBounded(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	limited := &limited{listener, make(chan struct{}, 2)}
-	accepted := make(chan net.Conn, 10)
-	go func() {
-		for {
-			conn, err := limited.Accept()
-			if err != nil {
-				return
-			}
-			accepted <- conn
-		}
-	}()
-	for range 3 {
-		conn, err := net.Dial("tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-	}
-	first, second := <-accepted, <-accepted
-	select {
-	case <-accepted:
-		t.Fatal("a third connection was let in")
-	case <-time.After(100 * time.Millisecond):
-	}
-	first.Close()
-	first.Close() // leaves once
-	third := <-accepted
-	second.Close()
-	third.Close()
-}
-
 // The events of a run that goes on are sent as they come, and the end is told.
 func TestFollowsLiveRun(t *testing.T) {
 	dir := t.TempDir()

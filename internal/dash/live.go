@@ -167,6 +167,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, &failure{http.StatusServiceUnavailable, "too many visitors follow runs", "reload the page to see how far it is"})
 		return
 	}
+	defer work(r)()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	out := http.NewResponseController(w)
