@@ -157,11 +157,14 @@ func TestPagesHoldNoScriptOrStyle(t *testing.T) {
 	}
 }
 
+// A name can be made to mean this machine by whoever owns it. An address cannot, whatever is its own: behind a
+// proxy, a forwarded port or the door of a container, this machine does not know by which it is reached.
 func TestForeignHost(t *testing.T) {
 	s := serve(t, func(o *Options) { o.Hosts = []string{"dash.example.org"} })
 	for host, want := range map[string]int{
-		"127.0.0.1:8770": 200, "localhost:8770": 200, "[::1]:8770": 200, "192.0.2.7": 200, "dash.example.org": 200, "DASH.example.org:443": 200,
+		"127.0.0.1:8770": 200, "localhost:8770": 200, "[::1]:8770": 200, "192.0.2.7": 200, "192.0.2.7:80": 200, "[2001:db8::7]:8770": 200, "dash.example.org": 200, "DASH.example.org:443": 200,
 		"evil.example.org": 421, "localhost.evil.example.org": 421, "127.0.0.1.evil.example.org:8770": 421, "": 421, "dash.example.org.evil": 421,
+		"192.0.2": 421, "3221225991": 421, "192.0.2.7.nip.io": 421, "[::1].evil.example.org": 421, // names, whatever they look like
 	} {
 		if got := s.get("/", func(r *http.Request) { r.Host = host }).Code; got != want {
 			t.Errorf("Host %q: status %d, want %d", host, got, want)
