@@ -152,7 +152,8 @@ const (
 	beatEvery = 15 * time.Second
 )
 
-// follow tells a page whenever a run has written something (server-sent events), until the run ends.
+// follow tells a page whenever a run has written something (server-sent events), until the run ends, or the visitor
+// has logged out.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	past, err := s.openLive(r.PathValue("id"))
 	if err != nil {
@@ -184,7 +185,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	defer look.Stop()
 	defer beat.Stop()
 	last := int64(-1)
-	for {
+	for s.mayRead(r) {
 		size := sizeOf(past.Dir, "events.jsonl") + sizeOf(past.Dir, "trials.jsonl")
 		if size != last && !send("changed", map[string]int64{"bytes": size}) {
 			return
