@@ -59,7 +59,9 @@ const mostKept = 32 << 20 // bytes of all answers that are kept
 // cached answers with what maker makes, once for each state of the history.
 func (s *Server) cached(make maker) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		done := work(r)
 		k, err := s.answer(r, make)
+		done()
 		if err != nil {
 			s.fail(w, r, err)
 			return

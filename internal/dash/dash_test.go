@@ -157,11 +157,14 @@ func TestPagesHoldNoScriptOrStyle(t *testing.T) {
 	}
 }
 
+// A name can be made to mean this machine by whoever owns it. An address cannot, whatever is its own: behind a
+// proxy, a forwarded port or the door of a container, this machine does not know by which it is reached.
 func TestForeignHost(t *testing.T) {
 	s := serve(t, func(o *Options) { o.Hosts = []string{"dash.example.org"} })
 	for host, want := range map[string]int{
-		"127.0.0.1:8770": 200, "localhost:8770": 200, "[::1]:8770": 200, "192.0.2.7": 200, "dash.example.org": 200, "DASH.example.org:443": 200,
+		"127.0.0.1:8770": 200, "localhost:8770": 200, "[::1]:8770": 200, "192.0.2.7": 200, "192.0.2.7:80": 200, "[2001:db8::7]:8770": 200, "dash.example.org": 200, "DASH.example.org:443": 200,
 		"evil.example.org": 421, "localhost.evil.example.org": 421, "127.0.0.1.evil.example.org:8770": 421, "": 421, "dash.example.org.evil": 421,
+		"192.0.2": 421, "3221225991": 421, "192.0.2.7.nip.io": 421, "[::1].evil.example.org": 421, // names, whatever they look like
 	} {
 		if got := s.get("/", func(r *http.Request) { r.Host = host }).Code; got != want {
 			t.Errorf("Host %q: status %d, want %d", host, got, want)
@@ -193,10 +196,10 @@ func TestToken(t *testing.T) {
 			r.AddCookie(&http.Cookie{Name: cookieName, Value: "99999999999.AAAA"})
 		}, 401},
 		{"a cookie", "/", func(r *http.Request) {
-			r.AddCookie(&http.Cookie{Name: cookieName, Value: s.sign(s.Now().Add(time.Hour))})
+			r.AddCookie(&http.Cookie{Name: cookieName, Value: s.logins.begin(s.Now().Add(time.Hour))})
 		}, 200},
 		{"an old cookie", "/", func(r *http.Request) {
-			r.AddCookie(&http.Cookie{Name: cookieName, Value: s.sign(s.Now().Add(-time.Second))})
+			r.AddCookie(&http.Cookie{Name: cookieName, Value: s.logins.begin(s.Now())})
 		}, 401},
 		{"a file of pages", s.frame("", "").Links.Asset("dash.css"), nil, 200},
 	} {
@@ -207,10 +210,6 @@ func TestToken(t *testing.T) {
 		if w.Code == 401 && strings.Contains(w.Body.String(), "attention") {
 			t.Errorf("%s: a refused visitor sees the history", c.name)
 		}
-	}
-	other := serve(t, func(o *Options) { o.Token = "another token of some length" })
-	if other.signed(s.sign(s.Now().Add(time.Hour))) {
-		t.Error("the cookie of one token counts for another")
 	}
 	if strings.Contains(s.logged.String(), token) {
 		t.Error("the token is in the log")
@@ -545,43 +544,6 @@ func TestSlowVisitor(t *testing.T) {
 	if _, err := io.ReadAll(slow); err != nil {
 		t.Errorf("the slow visitor was not sent away: %v", err)
 	}
-}
-
-func TestConnectionsAreBounded(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	limited := &limited{listener, make(chan struct{}, 2)}
-	accepted := make(chan net.Conn, 10)
-	go func() {
-		for {
-			conn, err := limited.Accept()
-			if err != nil {
-				return
-			}
-			accepted <- conn
-		}
-	}()
-	for range 3 {
-		conn, err := net.Dial("tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-	}
-	first, second := <-accepted, <-accepted
-	select {
-	case <-accepted:
-		t.Fatal("a third connection was let in")
-	case <-time.After(100 * time.Millisecond):
-	}
-	first.Close()
-	first.Close() // leaves once
-	third := <-accepted
-	second.Close()
-	third.Close()
 }
 
 // The events of a run that goes on are sent as they come, and the end is told.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -30,6 +29,7 @@ var tooLarge = &failure{http.StatusRequestEntityTooLarge, "the request is too la
 // guard lets through requests that may be answered.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		heard(r)
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -104,39 +104,6 @@ func (s *Server) knows(host string) bool {
 func (s *Server) HTTP() *http.Server {
 	return &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ConnContext: withVisit,
 	}
-}
-
-// maxConnections bounds what visitors who say nothing can hold.
-const maxConnections = 512
-
-// Limit returns a listener that has at most so many connections at a time; others wait.
-func Limit(l net.Listener) net.Listener {
-	return &limited{l, make(chan struct{}, maxConnections)}
-}
-
-type limited struct {
-	net.Listener
-	room chan struct{}
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	l.room <- struct{}{}
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		<-l.room
-		return nil, err
-	}
-	return &counted{Conn: conn, leave: sync.OnceFunc(func() { <-l.room })}, nil
-}
-
-type counted struct {
-	net.Conn
-	leave func()
-}
-
-func (c *counted) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
 }

@@ -152,7 +152,8 @@ const (
 	beatEvery = 15 * time.Second
 )
 
-// follow tells a page whenever a run has written something (server-sent events), until the run ends.
+// follow tells a page whenever a run has written something (server-sent events), until the run ends, or the visitor
+// has logged out.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	past, err := s.openLive(r.PathValue("id"))
 	if err != nil {
@@ -167,6 +168,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, &failure{http.StatusServiceUnavailable, "too many visitors follow runs", "reload the page to see how far it is"})
 		return
 	}
+	defer work(r)()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no")
 	out := http.NewResponseController(w)
@@ -183,7 +185,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	defer look.Stop()
 	defer beat.Stop()
 	last := int64(-1)
-	for {
+	for s.mayRead(r) {
 		size := sizeOf(past.Dir, "events.jsonl") + sizeOf(past.Dir, "trials.jsonl")
 		if size != last && !send("changed", map[string]int64{"bytes": size}) {
 			return

@@ -3,21 +3,22 @@ package dash
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
+	"crypto/subtle"
 	"errors"
 	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-// A visitor proves once that he has the token, in a form, and gets a cookie that lasts some days. The
-// cookie has no secret: the time that it ends, and a code over that, which only this token makes. A
-// program sends the token with each request, in a header. It is never in an address, where logs and
-// histories would keep it.
+// A visitor proves once that he has the token, in a form, and gets a cookie that lasts some days, or until
+// he logs out or this server ends: it is a name by chance, which the server knows. A program sends the
+// token with each request, in a header. It is never in an address, where logs and histories would keep it.
 
 const (
 	cookieName = "pawl"
@@ -26,16 +27,51 @@ const (
 	failPause = 200 * time.Millisecond
 	// mostFailed is how many wrong tokens wait at a time.
 	mostFailed = 16
+	// mostLogins is how many visitors are logged in; the oldest login ends for one more.
+	mostLogins = 1000
 )
 
 // logins makes wrong tokens wait for each other. The right one waits for none of them.
 type logins struct {
 	queue chan struct{} // room for those that wait
 	turn  chan struct{} // room for the one whose pause runs
+
+	mu sync.Mutex
+	in []login // the oldest first
+}
+
+// login is a visitor who has sent the token.
+type login struct {
+	cookie string
+	until  time.Time
 }
 
 func newLogins() logins {
 	return logins{queue: make(chan struct{}, mostFailed), turn: make(chan struct{}, 1)}
+}
+
+// begin logs a visitor in, and returns his cookie.
+func (l *logins) begin(until time.Time) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.in = append(l.in[max(0, len(l.in)-mostLogins+1):], login{rand.Text(), until})
+	return l.in[len(l.in)-1].cookie
+}
+
+// has reports whether a cookie is one of a visitor who is logged in.
+func (l *logins) has(cookie string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.in, func(one login) bool {
+		return subtle.ConstantTimeCompare([]byte(one.cookie), []byte(cookie)) == 1 && now.Before(one.until)
+	})
+}
+
+// end logs the visitor with a cookie out.
+func (l *logins) end(cookie string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.in = slices.DeleteFunc(l.in, func(one login) bool { return one.cookie == cookie })
 }
 
 var tooManyWrong = &failure{http.StatusTooManyRequests, "too many wrong tokens were sent", "try again in some seconds; the right token is taken at any time"}
@@ -49,7 +85,7 @@ func (s *Server) mayRead(r *http.Request) bool {
 		return s.right(given)
 	}
 	cookie, err := r.Cookie(cookieName)
-	return err == nil && s.signed(cookie.Value)
+	return err == nil && s.logins.has(cookie.Value, s.Now())
 }
 
 // right compares a token in a time that does not depend on how much of it is right.
@@ -87,24 +123,6 @@ func (s *Server) failWrong(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", "5")
 	}
 	s.fail(w, r, err)
-}
-
-// sign returns a cookie that lasts until a time.
-func (s *Server) sign(until time.Time) string {
-	text := strconv.FormatInt(until.Unix(), 10)
-	code := hmac.New(sha256.New, []byte("pawl serve cookie\x00"+s.Token))
-	code.Write([]byte(text))
-	return text + "." + base64.RawURLEncoding.EncodeToString(code.Sum(nil))
-}
-
-func (s *Server) signed(cookie string) bool {
-	text, _, _ := strings.Cut(cookie, ".")
-	seconds, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return false
-	}
-	until := time.Unix(seconds, 0)
-	return hmac.Equal([]byte(cookie), []byte(s.sign(until))) && s.Now().Before(until)
 }
 
 // refuse asks a person for the token, and tells a program how to send it.
@@ -147,13 +165,16 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		}
 		s.loginForm(w, http.StatusForbidden, next, "That is not the token.")
 	default:
-		s.setCookie(w, r, s.sign(s.Now().Add(cookieLife)), int(cookieLife.Seconds()))
+		s.setCookie(w, r, s.logins.begin(s.Now().Add(cookieLife)), int(cookieLife.Seconds()))
 		http.Redirect(w, r, next, http.StatusSeeOther)
 	}
 }
 
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
+		if cookie, err := r.Cookie(cookieName); err == nil {
+			s.logins.end(cookie.Value)
+		}
 		s.setCookie(w, r, "", -1)
 	}
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
