@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"pawl/internal/diag"
 	"pawl/internal/git"
@@ -41,7 +40,7 @@ func (c *check) findBase(ctx context.Context) error {
 		c.withoutGit(ctx, dir)
 		return nil
 	}
-	if err := c.findLoose(ctx, dir); err != nil {
+	if c.loose, err = c.run.Loose(ctx); err != nil {
 		return err
 	}
 	find := git.DefaultBase
@@ -110,34 +109,6 @@ func (c *check) withoutGit(ctx context.Context, dir string) {
 		why, hint = "this is not a git repository", "make one with git init, git add and git commit"
 	}
 	c.warn("git", hint, "%s: nothing is compared with an earlier version, and nothing becomes the baseline", why)
-}
-
-// builtFrom are the extensions of files that a kernel may be built from, or compared by.
-var builtFrom = []string{".c", ".cc", ".cpp", ".cu", ".cuh", ".h", ".hh", ".hpp", ".inc", ".py"}
-
-// findLoose finds files outside git without which the commit is not the code that is measured.
-func (c *check) findLoose(ctx context.Context, dir string) error {
-	named := []string{filepath.Base(c.Spec.File)}
-	for _, k := range c.Spec.Kernels {
-		if filepath.IsLocal(k.Source) {
-			named = append(named, filepath.ToSlash(k.Source))
-		}
-	}
-	missing, err := git.Missing(ctx, dir, named)
-	if err != nil {
-		return err
-	}
-	loose, err := git.Loose(ctx, dir, builtFrom)
-	if err != nil {
-		return err
-	}
-	loose = append(loose, missing...)
-	slices.Sort(loose)
-	c.loose = slices.Compact(loose)
-	if len(loose) > 0 && c.report.Commit != nil {
-		c.report.Commit.Dirty = true
-	}
-	return nil
 }
 
 // at checks a commit out and reads its spec, once: a server that does not answer is also waited for

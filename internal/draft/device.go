@@ -19,6 +19,7 @@ type use struct {
 	known         bool  // extent is
 	row           int64 // elements from one row to the next, where that is a number
 	unbounded     bool  // there is an index without a known limit
+	passed        bool  // to a function that is not in the file
 	index         bool  // its elements are indices, or limits of loops
 }
 

@@ -314,8 +314,9 @@ func (d *device) call(e *csource.Expression, env map[string]bound) bound {
 		}
 		if e.Text != "float4" && !strings.HasPrefix(e.Text, "__syn") {
 			d.touch(b, exactly(nil), i == 0 && storeName.MatchString(e.Text), atomic)
-			if u := d.uses[b.base]; u != nil && i == 0 {
-				u.atomic = u.atomic || atomic
+			if u := d.uses[b.base]; u != nil {
+				u.passed = true
+				u.atomic = u.atomic || atomic && i == 0
 			}
 		}
 	}

@@ -121,6 +121,9 @@ func (d *draft) simplify() {
 		switch {
 		case p.Pointer:
 			a.notes = []string{"check the shape and role"}
+			if a.returned {
+				a.notes = append(a.notes, d.wrapper())
+			}
 		case p.DType.Float():
 			a.value, a.notes = "1.0", []string{"check the value"}
 		case p.Width > 1 || p.DType.Size() < 4 || p.Type == "bool":

@@ -24,6 +24,7 @@ type Entry struct {
 	Mangled bool    // C++ without extern "C": a host cell cannot find it by name
 	Static  bool    // a CUDA kernel that nobody outside of the file can find
 
+	returns         string // the type of its result; "": void
 	template        []templateArg
 	templateGuessed bool
 	body            []csource.Token
@@ -91,7 +92,7 @@ func callable(entries []Entry) []Entry {
 }
 
 func inferEntry(cell string, fn csource.Function, f *source, h *host) (Entry, bool) {
-	e := Entry{Name: fn.Name, Space: fn.Space, Line: fn.Line, body: fn.Body, reach: f.reach(fn)}
+	e := Entry{Name: fn.Name, Space: fn.Space, Line: fn.Line, body: fn.Body, reach: f.reach(fn), returns: resultOf(fn)}
 	if !identifier.MatchString(fn.Name) || len(fn.Before) == 0 || fn.Member {
 		return e, false
 	}
@@ -151,6 +152,18 @@ func inferEntry(cell string, fn csource.Function, f *source, h *host) (Entry, bo
 		}
 	}
 	return e, pointers > 0 && len(e.Params) <= maxEntryParams
+}
+
+// resultOf returns the type of a function's result; "" where it has none.
+func resultOf(fn csource.Function) string {
+	last := fn.Before[len(fn.Before)-1].Text
+	if _, plain := cTypes[last]; plain {
+		return last
+	}
+	if last == "void" {
+		return ""
+	}
+	return "float"
 }
 
 // rename gives a parameter a name that pawl.yaml can have.

@@ -12,7 +12,9 @@ import (
 
 var (
 	versionNumber = regexp.MustCompile(`(_?(kernel|version|ver|v|naive|opt))?_?\d+$`)
-	notForward    = regexp.MustCompile(`(?i)(back|bwd|grad|_d[xw]$|fused|cross|causal|triangular|autoregressive|masked|bias|relu|gelu|quant|sparse)`)
+	notForward    = regexp.MustCompile(`(?i)(back|bwd|grad|_d[xw]$|fused|cross|causal|triangular|autoregressive|masked|window|alibi|rope|bias|relu|gelu|quant|sparse|log_?softmax|rms)`)
+	notPlainSum   = regexp.MustCompile(`(?i)(max|min|sq|abs|norm|dot|prod|mean|avg|average|dev|var|diff|err|exp|log|pow|weight|l1|l2|cum|prefix)`)
+	elementWords  = regexp.MustCompile(`^(max|abs|sqrt|exp|exp2|log|log2|pow)f?$|^f(max|min|abs)f?$`)
 )
 
 // operation names the reference that a usual kernel has, told by its name and its arguments; "" where
@@ -49,12 +51,34 @@ func (d *draft) operation() string {
 	case (has("gemm", "matmul", "mat_mul", "matrixmul", "matrix_mul") || name == "mm" || strings.HasPrefix(name, "mm_")) && len(in) == 2 && len(out) == 1 && d.scalarsAre("alpha", "beta") && d.isGemm(in, first):
 		return "gemm"
 	case has("sum", "reduc", "max") && len(in) == 1 && len(out) == 1 && d.scalarsAre() && d.shape(first) == "[1]" && d.dims(in[0]) >= 1:
-		if has("max") || csource.Has(d.body, "fmaxf", "max") {
+		if notPlainSum.MatchString(name) || d.changesElements(d.Params[in[0]].Name) {
 			return ""
 		}
 		return "sum"
 	}
 	return ""
+}
+
+// changesElements reports whether a body computes with the elements of a buffer before it adds them:
+// multiplies, squares or compares them.
+func (d *draft) changesElements(name string) bool {
+	for i, t := range d.reach {
+		if i+1 < len(d.reach) && d.reach[i+1].Is("(") && elementWords.MatchString(t.Text) {
+			return true
+		}
+		if t.Is("*") && i > 0 && i+1 < len(d.reach) && identifier.MatchString(d.reach[i-1].Text) && d.reach[i-1].Is(d.reach[i+1].Text) {
+			return true
+		}
+		if !t.Is(name) || i+1 == len(d.reach) || !d.reach[i+1].Is("[") {
+			continue
+		}
+		end := csource.SkipGroup(d.reach, i+1, "[", "]")
+		factor := func(at int) bool { return at >= 0 && at < len(d.reach) && (d.reach[at].Is("*") || d.reach[at].Is("/")) }
+		if factor(i-1) || factor(end+1) {
+			return true
+		}
+	}
+	return false
 }
 
 // unsure reports whether an argument is guessed.

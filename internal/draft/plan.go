@@ -30,7 +30,9 @@ type planned struct {
 	init  string
 	notes []string // what is guessed
 
-	atomic bool // atomic functions change its elements
+	usual    bool // value is what such a parameter usually has
+	returned bool // it is no output: the function returns its answer
+	atomic   bool // atomic functions change its elements
 }
 
 // size is a variable of the config.
@@ -188,7 +190,7 @@ func (e *Entry) planScalar(i int, l *launch, f *source) bound {
 		if known {
 			a.value = text
 		} else if s, ok := usualScalars[strings.ToLower(p.Name)]; ok {
-			a.value = s
+			a.value, a.usual = s, true
 		} else {
 			a.notes = append(a.notes, "check the value")
 		}
@@ -391,13 +393,18 @@ func (e *Entry) chooseRoles(d *device) {
 		output = output || a.role == spec.RoleOut || a.role == spec.RoleInOut
 	}
 	if !output {
-		if len(open) == 0 { // nothing is written, but one buffer must be an output
+		onlyRead := len(open) == 0
+		if onlyRead { // but one buffer must be an output
 			open = pointers
 		}
 		last := &e.plan.args[open[len(open)-1]]
 		last.role = spec.RoleOut
-		if e.Params[open[len(open)-1]].Const {
-			last.notes = append(last.notes, "a const buffer is no output: give the function one that it writes its result to, what it returns is not seen")
+		passed := func(i int) bool { u := d.uses[e.Params[i].Name]; return !e.Params[i].Const && u != nil && u.passed }
+		if onlyRead && e.returns != "" && !slices.ContainsFunc(pointers, passed) {
+			last.returned = true
+			last.notes = append(last.notes, e.wrapper())
+		} else if e.Params[open[len(open)-1]].Const {
+			last.notes = append(last.notes, "a const buffer is no output: give the function one that it writes its result to")
 		} else if !slices.Contains(last.notes, "check the role") {
 			last.notes = append(last.notes, "check the role")
 		}
@@ -407,6 +414,11 @@ func (e *Entry) chooseRoles(d *device) {
 			a.init = ""
 		}
 	}
+}
+
+// wrapper says what to do where a function returns its answer: pawl sees only what is written to buffers.
+func (e *Entry) wrapper() string {
+	return fmt.Sprintf("%s returns its answer, and pawl sees only buffers: let another function write it to one, such as void %[1]s_to(..., %[2]s *out) { *out = %[1]s(...); }", e.Name, e.returns)
 }
 
 // maxDraftBits bounds the product of all guessed sizes, a power of two.

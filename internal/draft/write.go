@@ -213,6 +213,8 @@ func (d *draft) writeArg(b *strings.Builder, i int, cuda bool) {
 	line += "}"
 	if len(notes) > 0 {
 		line += " # TODO: " + strings.Join(notes, "; ")
+	} else if a.usual {
+		line += " # usual for this name; yours may differ"
 	}
 	b.WriteString(line + "\n")
 }

@@ -91,9 +91,9 @@ func Loose(ctx context.Context, dir string, endings []string) ([]string, error) 
 	return slices.DeleteFunc(files, func(file string) bool { return !mentions[mentioned(file)] }), nil
 }
 
-// Missing returns those of the files below dir that git does not have.
+// Missing returns those of the files below dir that neither git nor a submodule has.
 func Missing(ctx context.Context, dir string, files []string) ([]string, error) {
-	out, err := line(ctx, dir, "look for files of "+dir+" that are not in git", append([]string{"--literal-pathspecs", "ls-files", "-z", "--"}, files...)...)
+	out, err := line(ctx, dir, "look for files of "+dir+" that are not in git", append([]string{"--literal-pathspecs", "ls-files", "--recurse-submodules", "-z", "--"}, files...)...)
 	if err != nil {
 		return nil, err
 	}

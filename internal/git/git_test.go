@@ -217,6 +217,16 @@ func TestLoose(t *testing.T) {
 	}
 }
 
+// A submodule has its own files: they are not missing.
+func TestMissingOfSubmodule(t *testing.T) {
+	lib, dir := repository(t), repository(t)
+	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "third/lib")
+	missing, err := Missing(t.Context(), dir, []string{"kernel.c", "third/lib/kernel.c", "third/lib/none.c"})
+	if want := []string{"third/lib/none.c"}; err != nil || !slices.Equal(missing, want) {
+		t.Errorf("missing: %q, %v; want %q", missing, err, want)
+	}
+}
+
 // A repository that git refuses is not "no repository": it says what to do.
 func TestRefusedRepository(t *testing.T) {
 	dir := repository(t)

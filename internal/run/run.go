@@ -43,6 +43,9 @@ type Run struct {
 	Database   string        // address of the history, with its password; "": it is a file of the project
 
 	home      string // the .pawl folder
+	looked    bool   // for files that git does not have
+	loose     []string
+	looseErr  error
 	mu        sync.Mutex
 	opened    bool
 	dirErr    error
@@ -108,7 +111,8 @@ func (r *Run) NewReport(ctx context.Context, method result.Method) *result.Repor
 	if r.Spec != nil {
 		report.Spec = result.SpecRef{File: r.Spec.File, SHA256: r.Spec.SHA256}
 		if head, ok, err := git.Head(ctx, r.Spec.Dir); err == nil && ok {
-			report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty}
+			loose, err := r.Loose(ctx)
+			report.Commit = &result.Commit{SHA: head.SHA, Dirty: head.Dirty || len(loose) > 0 || err != nil}
 			report.Origin = originOf(os.Getenv, head.Branch, r.Fork)
 		}
 	}
