@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -185,13 +184,8 @@ func (in *ingest) series(ctx context.Context, kernel, config, class int64) (id i
 // same makes sure that a report that is there is the one that is to be stored.
 func (db *DB) same(ctx context.Context, tx *sql.Tx, p *prepared) error {
 	stored, err := db.readDocument(ctx, tx, p.run.ID)
-	if err != nil || bytes.Equal(stored, p.json) {
+	if err != nil || equalJSON(stored, p.json) {
 		return err
-	}
-	// Other spaces, another order of fields or another way to write a number make no difference.
-	var a, b any
-	if json.Unmarshal(stored, &a) == nil && json.Unmarshal(p.json, &b) == nil && reflect.DeepEqual(a, b) {
-		return nil
 	}
 	return &diag.Problem{
 		Message: fmt.Sprintf("store the run: the history (%s) has run %s already, with another report", db.where, p.run.ID),
