@@ -135,14 +135,20 @@ func runHistoryExport(ctx context.Context, e *env, opts *historyExportOptions, s
 	if ending == ".csv" {
 		write, one, many = h.ExportCSV, "row", "rows"
 	}
+	shown := newLater(e)
+	defer shown.Done()
 	if opts.output == "" {
-		_, err := write(ctx, e.stdout, f)
+		_, err := write(ctx, shown.counted(e.stdout, "exporting", "line", "lines"), f)
 		return err
 	}
 	n := 0
-	if err := disk.Stream(opts.output, func(w io.Writer) error { n, err = write(ctx, w, f); return err }); err != nil {
+	if err := disk.Stream(opts.output, func(w io.Writer) error {
+		n, err = write(ctx, shown.counted(w, "exporting", "line", "lines"), f)
+		return err
+	}); err != nil {
 		return err
 	}
+	shown.Done()
 	e.print("%s: %s\n", opts.output, unit.Plural(n, one, many))
 	return nil
 }

@@ -33,7 +33,13 @@ func exportPages(ctx context.Context, e *env, opts *historyExportOptions, select
 		return err
 	}
 	dir := filepath.Clean(strings.TrimSuffix(opts.output, "/"))
-	n, err := dash.Export(ctx, dash.Options{History: h, Root: root, Project: filepath.Base(root), Tool: version, Now: time.Now}, dir, exportedRuns)
+	shown := newLater(e)
+	defer shown.Done()
+	o := dash.Options{History: h, Root: root, Project: filepath.Base(root), Tool: version, Now: time.Now}
+	n, err := dash.Export(ctx, o, dir, exportedRuns, func(done, known int) {
+		shown.set("exporting: %s of %s", unit.Count(done), unit.Plural(known, "file", "files"))
+	})
+	shown.Done()
 	if err != nil {
 		return err
 	}

@@ -203,7 +203,7 @@ func (s *Server) steps(ctx context.Context, p *comparePage) {
 		p.NoRange = "both are of the same commit"
 		return
 	}
-	forge, _ := s.History.Forge(ctx)
+	forge := s.forge(ctx)
 	steps, err := s.History.Between(ctx, p.A.Commit, p.B.Commit)
 	if err != nil {
 		if steps, err = s.History.Between(ctx, p.B.Commit, p.A.Commit); err != nil {

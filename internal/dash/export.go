@@ -1,101 +1,61 @@
 package dash
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"html"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-
-	"pawl/internal/diag"
-	"pawl/internal/disk"
 )
 
 // Pages as files, for a server that has nothing but files: they are those that visitors see, as far as
 // links lead from the first one, and links between them are rewritten. Addresses that need a server, such
 // as comparisons, are no links any more. Everybody may read such pages: they are those of a public server.
 
-// marker lists the files of an export, so that the next one removes them, and nothing else.
-const marker = "pawl-pages.txt"
-
 // Export writes the pages into a folder, which must be new, empty or of an earlier export. most bounds how
-// many runs have a page: the newest. It returns how many files it has written.
-func Export(ctx context.Context, o Options, dir string, most int) (int, error) {
+// many runs have a page: the newest. progress hears how many files are written, of how many that are known so far.
+// It returns how many files it has written.
+func Export(ctx context.Context, o Options, dir string, most int, progress func(done, known int)) (int, error) {
 	said := ""
 	o.Public, o.Token, o.Log = true, "", func(text string) { said = text }
 	s, err := New(ctx, o)
 	if err != nil {
 		return 0, err
 	}
-	if err := emptied(dir); err != nil {
+	to, err := openFolder(dir)
+	if err != nil {
 		return 0, err
 	}
+	defer to.close()
 	e := &exporter{Server: s, handler: s.Handler(), names: map[string]string{}, most: most}
 	for _, first := range []string{"/", "/moved", "/searches", "/runs", "/moved.atom", "/badge.svg"} {
 		e.add(first)
 	}
-	bodies := map[string][]byte{}
-	for len(e.queue) > 0 {
-		address := e.queue[0]
-		e.queue = e.queue[1:]
+	// A page is written before the next one is made: all of a large history do not fit into memory.
+	for done := 0; done < len(e.queue); done++ {
+		address := e.queue[done]
 		body, err := e.fetch(ctx, address)
 		if err != nil {
 			return 0, fmt.Errorf("export the page %s: %w", address, because(said, err))
 		}
-		bodies[address] = body
-	}
-	var files []string
-	for address, body := range bodies {
-		name := e.names[address]
-		if strings.HasSuffix(name, ".html") {
-			body = e.rewritten(body)
+		if err := to.write(e.names[address], body); err != nil {
+			return 0, err
 		}
-		files = append(files, name)
-		if err := disk.Write(filepath.Join(dir, name), body); err != nil {
-			return 0, fmt.Errorf("export the pages: %w", err)
-		}
+		progress(done+1, len(e.queue))
 	}
-	slices.Sort(files)
-	return len(files), disk.Write(filepath.Join(dir, marker), []byte(strings.Join(files, "\n")+"\n"))
+	return len(e.queue), to.finish()
 }
-
-// emptied makes a folder ready.
-func emptied(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("export the pages: %w", err)
-	}
-	list, err := os.ReadFile(filepath.Join(dir, marker))
-	if errors.Is(err, fs.ErrNotExist) {
-		entries, err := os.ReadDir(dir)
-		if err == nil && len(entries) > 0 {
-			return &diag.Problem{Message: fmt.Sprintf("export the pages: %s has other files", dir), Hint: "expected a new or empty folder, or one of an earlier export"}
-		}
-		return err
-	}
-	for name := range strings.Lines(string(list)) {
-		if name = strings.TrimSpace(name); name == filepath.Base(name) && exported.MatchString(name) {
-			_ = os.Remove(filepath.Join(dir, name))
-		}
-	}
-	return err
-}
-
-// exported is what files of an export are called.
-var exported = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9._-]*\.(html|css|js|svg|json|atom)$`)
 
 type exporter struct {
 	*Server
 	handler http.Handler
 	names   map[string]string // of files, by addresses
-	queue   []string
+	queue   []string          // addresses whose pages are written, in this order
 	runs    int
 	most    int
 }
@@ -151,47 +111,45 @@ func (e *exporter) add(address string) string {
 	return name
 }
 
-// links are the attributes that hold addresses.
-var links = regexp.MustCompile(`\s(href|src|data-series|data-page)="([^"]*)"`)
-
-// fetch makes a page, and has those written that it leads to.
+// fetch makes a file, and has those written that it leads to.
 func (e *exporter) fetch(ctx context.Context, address string) ([]byte, error) {
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	r.Host, r.RequestURI = "localhost", address
 	w := httptest.NewRecorder()
 	e.handler.ServeHTTP(w, r)
+	if ctx.Err() != nil { // a server has nothing to say to whoever has left, and that is no page
+		return nil, ctx.Err()
+	}
 	if w.Code != http.StatusOK {
 		return nil, fmt.Errorf("status %d", w.Code)
 	}
 	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
-		found := links.FindAllSubmatch(w.Body.Bytes(), -1)
-		for _, link := range found {
-			if to := html.UnescapeString(string(link[2])); strings.HasPrefix(to, "/") {
-				e.add(to)
-			}
-		}
+		return e.rewritten(w.Body.Bytes()), nil
 	}
 	return w.Body.Bytes(), nil
 }
 
 // rewritten makes a page of a server a file beside others.
 func (e *exporter) rewritten(body []byte) []byte {
+	body = forms.ReplaceAll(body, nil)
 	body = links.ReplaceAllFunc(body, func(found []byte) []byte {
-		part := links.FindSubmatch(found)
-		to := html.UnescapeString(string(part[2]))
+		name, value, _ := strings.Cut(string(found), `"`)
+		to := html.UnescapeString(strings.TrimSuffix(value, `"`))
 		if !strings.HasPrefix(to, "/") {
 			return found
 		}
-		name := e.names[to]
-		if name == "" {
+		file := e.add(to)
+		if file == "" {
 			return nil
 		}
-		return []byte(" " + string(part[1]) + `="` + name + `"`)
+		return []byte(" " + strings.TrimSpace(name) + `"` + file + `"`)
 	})
-	body = forms.ReplaceAll(body, nil)
 	policy := `<head>` + "\n" + `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'">`
-	return []byte(strings.Replace(string(body), "<head>", policy, 1))
+	return bytes.Replace(body, []byte("<head>"), []byte(policy), 1)
 }
+
+// links are the attributes that hold addresses.
+var links = regexp.MustCompile(`\s(?:href|src|data-series|data-page)="[^"]*"`)
 
 // forms need a server. That of a table holds the table.
 var forms = regexp.MustCompile(`(?s)<form class="(?:filters|leave)".*?</form>|</?form[^>]*>|<input[^>]*>|<button>[^<]*</button>|<p class="hint">The same as .*?</p>`)

@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -22,7 +23,7 @@ func TestExport(t *testing.T) {
 	s := serve(t, nil)
 	dir := filepath.Join(t.TempDir(), "pages")
 	const most = 7
-	n, err := Export(t.Context(), s.Options, dir, most)
+	n, err := Export(t.Context(), s.Options, dir, most, unheard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func TestExport(t *testing.T) {
 	if err := os.WriteFile(own, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Export(t.Context(), s.Options, dir, 0); err != nil {
+	if _, err := Export(t.Context(), s.Options, dir, 0, unheard); err != nil {
 		t.Fatal(err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "run-*")); len(left) > 0 {
@@ -73,10 +74,70 @@ func TestExport(t *testing.T) {
 	if _, err := os.Stat(own); err != nil {
 		t.Error(err)
 	}
-	if _, err := Export(t.Context(), s.Options, s.Root, 1); err == nil || !strings.Contains(err.Error(), "has other files") {
+	if _, err := Export(t.Context(), s.Options, s.Root, 1, unheard); err == nil || !strings.Contains(err.Error(), "has other files") {
 		t.Errorf("into a folder of somebody else's: %v", err)
 	}
 }
+
+// A file of somebody else's is not overwritten, whatever it is called; what a stopped export has left is.
+func TestExportIntoForeignFolder(t *testing.T) {
+	root := t.TempDir()
+	story := dashtest.Usual(end)
+	story.Commits, story.Searches, story.Kernels = 2, 0, story.Kernels[:1]
+	if err := story.Write(t.Context(), root); err != nil {
+		t.Fatal(err)
+	}
+	s := serveIn(t, root, nil)
+	page := func(dir, name string) string {
+		t.Helper()
+		raw, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	foreign := t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign, "index.html"), []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Export(t.Context(), s.Options, foreign, 0, unheard); err == nil || !strings.Contains(err.Error(), "has other files, such as index.html") || page(foreign, "index.html") != "mine" {
+		t.Errorf("%v, and the page is %.20q", err, page(foreign, "index.html"))
+	}
+	dir := t.TempDir()
+	if _, err := Export(t.Context(), s.Options, dir, 0, unheard); err != nil {
+		t.Fatal(err)
+	}
+	first := page(dir, marker)
+	ctx, stop := context.WithCancel(t.Context())
+	if _, err := Export(ctx, s.Options, dir, 300, func(done, _ int) {
+		if strings.Contains(page(dir, marker), "run-") {
+			stop()
+		}
+	}); err == nil {
+		t.Fatal("it went on after it was stopped")
+	}
+	if !strings.HasPrefix(page(dir, marker), first) {
+		t.Error("an export that was stopped has forgotten files of the one before it")
+	}
+	if _, err := Export(t.Context(), s.Options, dir, 0, unheard); err != nil {
+		t.Errorf("after one that was stopped: %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "run-*")); len(left) > 0 {
+		t.Errorf("files of the stopped export are left: %s", left)
+	}
+	const other = "moved.html"
+	list := strings.Replace(page(dir, marker), other+"\n", "../"+other+"\n", 1)
+	for name, text := range map[string]string{other: "mine", marker: list} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Export(t.Context(), s.Options, dir, 0, unheard); err == nil || !strings.Contains(err.Error(), "no export of pawl has written it") || page(dir, other) != "mine" {
+		t.Errorf("%v, and the page is %.20q", err, page(dir, other))
+	}
+}
+
+func unheard(int, int) {}
 
 // What moves is told once, also after another start, and again only if it was not heard.
 func TestHook(t *testing.T) {

@@ -89,7 +89,7 @@ func (s *Server) kernel(r *http.Request) (*reply, error) {
 	if line, _, err := s.commits(ctx); err == nil {
 		p.Branch = line.Branch
 	}
-	forge, _ := s.History.Forge(ctx)
+	forge := s.forge(ctx)
 	for _, one := range of {
 		t, err := s.track(ctx, one)
 		if err != nil {

@@ -66,7 +66,7 @@ func (s *Server) run(r *http.Request) (*reply, error) {
 		p.Hunt = huntOf(full.Tuning.Space, full.Tuning.Trials, len(full.Tuning.Configs))
 	}
 	if run.Base != "" {
-		if before, err := s.db().Runs(ctx, store.Filter{Commit: run.Base, Class: run.Class, Limit: 1}); err == nil && len(before) == 1 {
+		if before, err := s.db().Runs(ctx, store.Filter{Commit: run.Base, Class: run.Class, Before: run.ID, Limit: 1}); err == nil && len(before) == 1 {
 			p.Before = p.Links.Compare(before[0].ID, run.ID)
 		}
 	}

@@ -12,15 +12,27 @@ import (
 )
 
 // Write replaces the file at path with data, or leaves it as it was.
-func Write(path string, data []byte) error {
-	return Stream(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+func Write(path string, data []byte) error { return Stream(path, all(data)) }
+
+// Replace is Write for one of many files that can be made again: a process that is killed leaves the old file or the
+// new one, but nothing waits for the disk, and a machine that loses its power may leave an empty one.
+func Replace(path string, data []byte) error {
+	return replace(path, all(data), func(*os.File) error { return nil })
 }
 
 // Stream is Write for what is made piece by piece: the file is replaced once all of it is written.
-func Stream(path string, write func(io.Writer) error) (err error) {
+func Stream(path string, write func(io.Writer) error) error {
+	return replace(path, write, (*os.File).Sync) // a rename may reach the disk before the data does
+}
+
+func all(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
+}
+
+func replace(path string, write func(io.Writer) error, sync func(*os.File) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, cause(err))
@@ -38,7 +50,7 @@ func Stream(path string, write func(io.Writer) error) (err error) {
 	if err = temp.Chmod(0o644); err != nil {
 		return err
 	}
-	if err = temp.Sync(); err != nil { // a rename may reach the disk before the data does
+	if err = sync(temp); err != nil {
 		return err
 	}
 	if err = temp.Close(); err != nil {

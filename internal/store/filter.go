@@ -60,10 +60,16 @@ func limit(n int) string {
 	return " LIMIT " + strconv.Itoa(n)
 }
 
+// ofSeries reports whether a filter names series.
+func (f *Filter) ofSeries() bool { return f.Kernel != "" || f.Config != "" || f.Class != "" }
+
+// timed reports whether a filter bounds when runs started.
+func (f *Filter) timed() bool { return !f.Since.IsZero() || !f.Until.IsZero() }
+
 // pointConditions are about rows; none: no row can have them. All their values are numbers.
 func (db *DB) pointConditions(ctx context.Context, f Filter) (c conditions, none bool, err error) {
-	if f.Kernel != "" || f.Config != "" || f.Class != "" {
-		series, err := db.allSeries(ctx, f)
+	if f.ofSeries() {
+		series, err := db.selectSeries(ctx, f)
 		if err != nil || len(series) == 0 {
 			return c, true, err
 		}

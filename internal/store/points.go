@@ -53,6 +53,8 @@ func (db *DB) conditions(ctx context.Context, f Filter) (conditions, bool, error
 	where.terms = append(where.terms, points.terms...)
 	if where.commit {
 		where.add(`p.series = rs.id AND p.at = r.at AND p.run = r.seq`)
+	} else if f.timed() && !f.ofSeries() {
+		where.add(`p.series IN (SELECT id FROM series)`) // points lie in the order of series and time
 	}
 	return where, none, err
 }
@@ -65,48 +67,43 @@ func (db *DB) points(ctx context.Context, query string, values ...any) ([]Point,
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	all, err := db.allSeries(ctx, Filter{})
+	numbers := make([]int64, len(found))
+	for i := range found {
+		numbers[i] = found[i].series
+	}
+	series, err := db.seriesOf(ctx, numbers)
 	if err != nil {
 		return nil, err
 	}
-	series := map[int64]*Series{}
-	for i := range all {
-		series[all[i].id] = &all[i]
-	}
-	seqs := make([]int64, len(found))
 	for i := range found {
-		seqs[i] = found[i].run
+		numbers[i] = found[i].run
 	}
-	runs, err := db.runsOf(ctx, seqs)
+	runs, err := db.runsOf(ctx, numbers)
 	if err != nil {
 		return nil, err
 	}
 	made := make([]Point, 0, len(found))
+	texts := make([]named, 0, 4*len(found))
 	for _, p := range found {
 		run, of := runs[p.run], series[p.series]
 		if run == nil || of == nil { // removed meanwhile
 			continue
 		}
-		point := Point{Run: run, Row: Row{Kernel: of.Kernel, Config: of.Config, Class: of.Class, N: int(p.n)}}
+		made = append(made, Point{Run: run, Row: Row{Kernel: of.Kernel, Config: of.Config, Class: of.Class, N: int(p.n)}})
+		point := &made[len(made)-1] // it stays where it is: there is room for all
 		values := rowValues{Row: &point.Row}
 		if err := values.decode(p.data); err != nil {
 			return nil, fmt.Errorf("run %s: %w", run.ID, err)
 		}
-		best := ""
-		if err := db.named(ctx, []named{
-			{p.verdict, (*string)(&point.Verdict)}, {values.fault, (*string)(&point.Fault)}, {values.identity, &point.Identity}, {values.best, &best},
-		}); err != nil {
-			return nil, err
-		}
+		texts = append(texts, named{p.verdict, (*string)(&point.Verdict)}, named{values.fault, (*string)(&point.Fault)}, named{values.identity, &point.Identity})
 		if point.Base != nil {
 			point.Base.Commit = run.Base
 		}
 		if point.Best != nil {
-			point.Best.Commit = best
+			texts = append(texts, named{values.best, &point.Best.Commit})
 		}
-		made = append(made, point)
 	}
-	return made, nil
+	return made, db.name(ctx, texts)
 }
 
 // storedPoint is a point with the numbers of its texts.
@@ -137,6 +134,9 @@ func (db *DB) storedPoints(ctx context.Context, query string, values ...any) ([]
 // asked for again.
 const keptRuns = 50_000
 
+// mostNumbers is how many numbers a query names.
+const mostNumbers = 1000
+
 // runsOf returns runs by their numbers.
 func (db *DB) runsOf(ctx context.Context, seqs []int64) (map[int64]*Run, error) {
 	seqs = slices.Compact(slices.Sorted(slices.Values(seqs)))
@@ -151,7 +151,7 @@ func (db *DB) runsOf(ctx context.Context, seqs []int64) (map[int64]*Run, error) 
 		}
 	}
 	db.runs.mu.Unlock()
-	for chunk := range slices.Chunk(missing, 1000) {
+	for chunk := range slices.Chunk(missing, mostNumbers) {
 		var where conditions
 		where.add(`r.seq IN ` + where.list(chunk))
 		found, err := db.readRuns(ctx, where, "")
@@ -189,12 +189,12 @@ func (db *DB) readRuns(ctx context.Context, where conditions, order string) ([]*
 		return nil, err
 	}
 	made := make([]*Run, len(found))
+	var texts []named
 	for i, run := range found {
-		if made[i], err = run.named(ctx, db); err != nil {
-			return nil, err
-		}
+		texts = append(texts, run.texts()...)
+		made[i] = run.made()
 	}
-	return made, nil
+	return made, db.name(ctx, texts)
 }
 
 // storedRun is a run with the numbers of its texts.
@@ -211,27 +211,19 @@ func (r *storedRun) into() []any {
 	}
 }
 
-func (r *storedRun) named(ctx context.Context, db *DB) (*Run, error) {
+// texts lists where the texts of the run's numbers go.
+func (r *storedRun) texts() []named {
+	run := &r.Run
+	return []named{
+		{r.kind, (*string)(&run.Kind)}, {r.branch, &run.Branch}, {r.class, &run.Class}, {r.machine, &run.Machine}, {r.outcome, (*string)(&run.Outcome)}, {r.tool, &run.Tool},
+	}
+}
+
+// made returns the run; its texts are those of name.
+func (r *storedRun) made() *Run {
 	run := &r.Run
 	run.Started, run.Finished = time.UnixMilli(r.at).UTC(), time.UnixMilli(r.at+r.took).UTC()
 	run.Commit, run.Base = shaText(r.sha), shaText(r.base)
 	run.Dirty, run.Fork = r.flags&dirty != 0, r.flags&fork != 0
-	return run, db.named(ctx, []named{
-		{r.kind, (*string)(&run.Kind)}, {r.branch, &run.Branch}, {r.class, &run.Class}, {r.machine, &run.Machine}, {r.outcome, (*string)(&run.Outcome)}, {r.tool, &run.Tool},
-	})
-}
-
-// named is the number of a text, and where the text goes.
-type named struct {
-	id int64
-	to *string
-}
-
-func (db *DB) named(ctx context.Context, list []named) (err error) {
-	for _, one := range list {
-		if *one.to, err = db.text(ctx, one.id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return run
 }

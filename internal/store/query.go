@@ -1,13 +1,10 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
 	"strings"
 
 	"pawl/internal/diag"
@@ -59,10 +56,10 @@ func (db *DB) run(ctx context.Context, id string) (*Run, []*Row, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := found.named(ctx, db)
-	if err != nil {
+	if err := db.name(ctx, found.texts()); err != nil {
 		return nil, nil, err
 	}
+	run := found.made()
 	// A cross join keeps its order in SQLite: points are found by series, time and run.
 	points, err := db.points(ctx, `SELECT `+pointColumns+` FROM series s CROSS JOIN points p WHERE p.series = s.id AND p.at = $1 AND p.run = $2 ORDER BY p.n`, found.at, found.seq)
 	if err != nil {
@@ -113,54 +110,4 @@ func (db *DB) Find(ctx context.Context, text string) (string, error) {
 		return "", &diag.Problem{Message: fmt.Sprintf("several runs are named like %s: %s", text, strings.Join(ids[:min(3, len(ids))], ", ")), Hint: "name more of the one that you mean"}
 	}
 	return ids[0], nil
-}
-
-// Series lists the kernels and configs that the history has points of.
-func (db *DB) Series(ctx context.Context, f Filter) ([]Series, error) {
-	list, err := db.allSeries(ctx, f)
-	return list, db.explain("list the kernels", err)
-}
-
-func (db *DB) allSeries(ctx context.Context, f Filter) ([]Series, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT id, kernel, config, class FROM series`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var found [][4]int64
-	for rows.Next() {
-		var ids [4]int64
-		if err := rows.Scan(&ids[0], &ids[1], &ids[2], &ids[3]); err != nil {
-			return nil, err
-		}
-		found = append(found, ids)
-	}
-	if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
-		return nil, err
-	}
-	var list []Series
-	for _, ids := range found {
-		s := Series{id: ids[0]}
-		for i, to := range []*string{&s.Kernel, &s.Config, &s.Class} {
-			if *to, err = db.text(ctx, ids[i+1]); err != nil {
-				return nil, err
-			}
-		}
-		if f.matches(s) {
-			list = append(list, s)
-		}
-	}
-	slices.SortFunc(list, func(a, b Series) int {
-		return strings.Compare(a.Kernel+"\x00"+a.Config+"\x00"+a.Class, b.Kernel+"\x00"+b.Config+"\x00"+b.Class)
-	})
-	return list, nil
-}
-
-func (f *Filter) matches(s Series) bool {
-	for _, one := range [][2]string{{f.Kernel, s.Kernel}, {f.Config, s.Config}} {
-		if is, err := path.Match(one[0], one[1]); one[0] != "" && bounded(one[0]) != one[1] && (err != nil || !is) {
-			return false
-		}
-	}
-	return f.Class == "" || bounded(f.Class) == s.Class
 }

@@ -16,7 +16,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 )
 
@@ -50,6 +49,7 @@ type DB struct {
 	watch   watch
 	stmts   sync.Map // prepared, by their text
 	series  sync.Map // numbers of series, by those of their names
+	listed  listed
 }
 
 // Mode says what is done where there is no history.
@@ -141,125 +141,9 @@ type runs struct {
 	of map[int64]*Run
 }
 
-// names gives every text that many rows have a number. Texts never change: what is known stays true.
-type names struct {
-	mu sync.RWMutex
-	of map[int64]string
-	id map[string]int64
-}
-
 // querier is what a database and its transactions have in common.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
-
-// number returns the number of a text, which it stores if it is new. Others know of new ones only once
-// the transaction has ended.
-func (in *ingest) number(ctx context.Context, text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	text = bounded(text)
-	if id, ok := in.db.known(text); ok {
-		return id, nil
-	}
-	if id, ok := in.texts[text]; ok {
-		return id, nil
-	}
-	if err := in.exec(ctx, `INSERT INTO texts (text) VALUES ($1) ON CONFLICT (text) DO NOTHING`, text); err != nil {
-		return 0, err
-	}
-	var id int64
-	if err := in.get(ctx, `SELECT id FROM texts WHERE text = $1`, []any{text}, &id); err != nil {
-		return 0, err
-	}
-	in.texts[text] = id
-	return id, nil
-}
-
-func (db *DB) known(text string) (int64, bool) {
-	db.names.mu.RLock()
-	defer db.names.mu.RUnlock()
-	id, ok := db.names.id[text]
-	return id, ok
-}
-
-func (db *DB) learn(fresh map[string]int64) {
-	db.names.mu.Lock()
-	defer db.names.mu.Unlock()
-	if db.names.of == nil {
-		db.names.of, db.names.id = map[int64]string{}, map[string]int64{}
-	}
-	for text, id := range fresh {
-		db.names.of[id], db.names.id[text] = text, id
-	}
-}
-
-// texts makes sure that the names of all texts that are committed are known.
-func (db *DB) texts(ctx context.Context) error {
-	rows, err := db.sql.QueryContext(ctx, `SELECT id, text FROM texts`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	fresh := map[string]int64{}
-	for rows.Next() {
-		var id int64
-		var text string
-		if err := rows.Scan(&id, &text); err != nil {
-			return err
-		}
-		fresh[text] = id
-	}
-	db.learn(fresh)
-	return rows.Err()
-}
-
-// lookup returns the number of a text; -1: nothing in the history has it.
-func (db *DB) lookup(ctx context.Context, text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	text = bounded(text)
-	if id, ok := db.known(text); ok {
-		return id, nil
-	}
-	var id int64
-	err := db.sql.QueryRowContext(ctx, db.query(`SELECT id FROM texts WHERE text = $1`), text).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return -1, nil
-	}
-	return id, err
-}
-
-// text returns the text of a number.
-func (db *DB) text(ctx context.Context, id int64) (string, error) {
-	if id == 0 {
-		return "", nil
-	}
-	for range 2 {
-		db.names.mu.RLock()
-		text, ok := db.names.of[id]
-		db.names.mu.RUnlock()
-		if ok {
-			return text, nil
-		}
-		if err := db.texts(ctx); err != nil {
-			return "", err
-		}
-	}
-	return "", fmt.Errorf("it names text %d, which is not there", id)
-}
-
-// bounded makes a name fit for any database and any screen: a report may hold what is neither.
-func bounded(name string) string {
-	name = strings.ReplaceAll(strings.ToValidUTF8(name, "\uFFFD"), "\x00", "\u2400")
-	if len(name) > maxName {
-		name = strings.ToValidUTF8(name[:maxName-20], "") + "…" + digestOf([]byte(name))[:16]
-	}
-	return name
-}
-
-const maxName = 500 // bytes: an index of PostgreSQL takes at most 2,700

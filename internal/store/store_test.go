@@ -586,6 +586,14 @@ func TestPlans(t *testing.T) {
 		"at a commit":  func() error { _, err := db.Points(t.Context(), Filter{Commit: made(3, 1).Commit.SHA}); return err },
 		"latest":       func() error { _, err := db.Latest(t.Context(), Filter{Scope: Main}, 5); return err },
 		"notes of one": func() error { _, err := db.Notes(t.Context(), made(3, 1).ID); return err },
+		"moved": func() error {
+			_, err := db.Points(t.Context(), Filter{Scope: Main, Since: made(9, 1).Started, Verdict: result.Regression})
+			return err
+		},
+		"of a class": func() error {
+			_, err := db.Points(t.Context(), Filter{Class: "nvidia-h200", Since: made(9, 1).Started})
+			return err
+		},
 	} {
 		asked = nil
 		if err := ask(); err != nil {
@@ -615,6 +623,45 @@ func TestPlans(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What is asked of one kernel costs the same however many there are: neither the names of others are read, nor their
+// series, one by one or all at once.
+func TestOneOfManyKernels(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		r := made(1, 5)
+		for n := range 30 {
+			row := *r.Rows[0]
+			row.Kernel, row.Config, row.Identity = fmt.Sprintf("kernel%d[?]", n), fmt.Sprintf("config%d", n), fmt.Sprintf("%064d", n)
+			r.Rows = append(r.Rows, &row)
+		}
+		add(t, opened(t, place), r)
+		db := opened(t, place)
+		asked := 0
+		rewrite := db.dialect.rewrite
+		db.dialect.rewrite = func(query string) string {
+			asked++
+			return rewrite(query)
+		}
+		one := Filter{Kernel: `kernel7\[\?\]`}
+		if series, err := db.Series(t.Context(), one); err != nil || len(series) != 1 || series[0].Kernel != "kernel7[?]" || series[0].Config != "config7" {
+			t.Fatalf("%v, %v", series, err)
+		}
+		points, err := db.Points(t.Context(), one)
+		if err != nil || len(points) != 1 || points[0].Identity != fmt.Sprintf("%064d", 7) {
+			t.Fatalf("%v, %v", points, err)
+		}
+		if series, texts := len(db.listed.of), len(db.names.of); series != 1 || texts > 15 {
+			t.Errorf("%d series and %d names were read", series, texts)
+		}
+		asked = 0
+		if all, err := db.Points(t.Context(), Filter{}); err != nil || len(all) != 32 || len(db.listed.of) != 32 {
+			t.Errorf("%d points, %v; %d series are known", len(all), err, len(db.listed.of))
+		}
+		if asked > 4 { // of points, their series, and texts, some of which are read again for points
+			t.Errorf("%d queries for all points", asked)
+		}
+	})
 }
 
 func TestReadMakesNothing(t *testing.T) {
