@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,6 +87,12 @@ func (o *historyFilter) AddFlags(f *pflag.FlagSet) {
 func (o *historyFilter) filter(now time.Time, selector string) (store.Filter, error) {
 	made := o.Filter
 	made.Kernel, made.Config, _ = strings.Cut(selector, "/")
+	if err := oneOf("--kind", result.Kind(o.kind), result.Kinds); err != nil {
+		return made, err
+	}
+	if err := oneOf("--verdict", o.Verdict, result.Verdicts); err != nil {
+		return made, err
+	}
 	if o.kind != "" {
 		made.Kinds = []result.Kind{result.Kind(o.kind)}
 	}
@@ -95,6 +102,18 @@ func (o *historyFilter) filter(now time.Time, selector string) (store.Filter, er
 	var err error
 	made.Since, err = since(o.since, now)
 	return made, err
+}
+
+// oneOf refuses a name that nothing can have: an empty list would be taken for the answer.
+func oneOf[T ~string](flag string, given T, known []T) error {
+	if given == "" || slices.Contains(known, given) {
+		return nil
+	}
+	words := make([]string, len(known))
+	for i, one := range known {
+		words[i] = string(one)
+	}
+	return usage("%s %s: expected one of %s", flag, given, strings.Join(words, ", "))
 }
 
 // since reads a day, a time, or how long ago something was.

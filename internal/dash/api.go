@@ -64,7 +64,10 @@ type apiSeries struct {
 }
 
 func (s *Server) apiSeries(r *http.Request) (*reply, error) {
-	v := viewOf(r.URL.Query())
+	v, err := viewOf(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
 	tiles, err := s.tiles(r.Context())
 	if err != nil {
 		return nil, err
@@ -228,7 +231,7 @@ func spanAsked(line []place, q url.Values) (span, error) {
 			return span{}, &failure{http.StatusBadRequest, fmt.Sprintf("%s=%.64s: expected a commit of the series, or how it begins", name, sha), "without from and to, /api/v1/points lists its commits"}
 		}
 	}
-	return spanOf(line, q), nil
+	return spanOf(line, q)
 }
 
 func rounded(v float64) *float64 {

@@ -125,7 +125,7 @@ func TestPagesHoldNoScriptOrStyle(t *testing.T) {
 	var runs struct{ Runs []store.Run }
 	s.json("/api/v1/runs?limit=40", &runs)
 	addresses := []string{
-		"/", "/?q=" + hostile, "/?choose=1&class=" + hostile, "/moved?days=90&q=" + hostile + "&machine=" + hostile, "/moved?way=slower&class=" + hostile, "/runs?kind=" + hostile, "/searches", "/live/" + dashtest.LiveRun,
+		"/", "/?q=" + hostile, "/?choose=1&class=" + hostile, "/moved?days=90&q=" + hostile + "&machine=" + hostile, "/moved?way=slower&class=" + hostile, "/runs?branch=" + hostile, "/searches", "/live/" + dashtest.LiveRun,
 		"/kernel?name=" + hostile, "/kernel?name=" + hostile + "&config=x", "/kernel?name=softmax&config=rows_4k",
 		"/compare?a=" + runs.Runs[9].ID + "&b=" + runs.Runs[2].ID + "&kernel=" + hostile + "&config=x",
 	}
@@ -346,8 +346,8 @@ func TestViewInAddress(t *testing.T) {
 	if got := tiles(hidden); got != all-2 || !strings.Contains(hidden, "2 hidden") {
 		t.Errorf("%d tiles with two hidden", got)
 	}
-	if got := viewOf(url.Values{"hide": {"abc"}}).Hide; got != nil {
-		t.Errorf("half a code hides %q", got)
+	if v, err := viewOf(url.Values{"hide": {"abc"}}); err != nil || v.Hide != nil {
+		t.Errorf("half a code hides %q, %v", v.Hide, err)
 	}
 }
 

@@ -98,7 +98,9 @@ func (s *Server) kernel(r *http.Request) (*reply, error) {
 		one = t.Series
 		made := panel{Series: one, Address: p.Links.Series(one), Off: t.Off}
 		if len(t.Line) > 0 {
-			made.Span = spanOf(t.Line, q)
+			if made.Span, err = spanOf(t.Line, q); err != nil {
+				return nil, err
+			}
 			made.Chart = trendChart(p.Links, t.Line, made.Span, p.Whole)
 			made.Last = &t.Line[len(t.Line)-1]
 			made.Mark = markOf(made.Last.Last().Verdict)

@@ -97,11 +97,14 @@ func (s *Server) movesAsked(q url.Values, usual int) (f moveFilter, days int, er
 			return f, 0, &failure{http.StatusBadRequest, fmt.Sprintf("days=%.20s: expected a number from 1 to %d", text, mostDays), ""}
 		}
 	}
-	way := q.Get("way")
-	if way != "" && way != "slower" && way != "faster" {
-		return f, 0, &failure{http.StatusBadRequest, fmt.Sprintf("way=%.20s: expected slower or faster", way), ""}
+	way, err := oneOf(q, "way", []string{"slower", "faster"})
+	if err != nil {
+		return f, 0, err
 	}
-	v := viewOf(q)
+	v, err := viewOf(q)
+	if err != nil {
+		return f, 0, err
+	}
 	return moveFilter{Since: s.Now().UTC().AddDate(0, 0, -days), Way: way, Class: v.Class, Machine: q.Get("machine"), View: v}, days, nil
 }
 

@@ -3,6 +3,7 @@ package dash
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -70,7 +71,10 @@ type verdictCount struct {
 
 func (s *Server) overview(r *http.Request) (*reply, error) {
 	ctx := r.Context()
-	v := viewOf(r.URL.Query())
+	v, err := viewOf(r.URL.Query())
+	if err != nil {
+		return nil, err
+	}
 	p := overviewPage{frame: s.frame("Kernels", "kernels"), View: v}
 	tiles, err := s.tiles(ctx)
 	if err != nil {
@@ -129,11 +133,8 @@ func (s *Server) overview(r *http.Request) (*reply, error) {
 	return page("overview", p)
 }
 
-// verdicts are all, those first that somebody should look at.
-var verdicts = []result.Verdict{
-	result.Incorrect, result.Broken, result.Rejected, result.Regression, result.Inconclusive, result.Incomparable,
-	result.Improvement, result.New, result.Maintained, result.Unchanged, "",
-}
+// verdicts are all, and that of rows that were only measured.
+var verdicts = append(slices.Clone(result.Verdicts), "")
 
 // tiles returns all series, by kernel and config.
 func (s *Server) tiles(ctx context.Context) ([]tile, error) {
@@ -194,12 +195,26 @@ type view struct {
 	Choose  bool     // tiles have links that hide them
 }
 
-func viewOf(q url.Values) view {
-	v := view{Search: strings.TrimSpace(q.Get("q")), Class: q.Get("class"), Verdict: result.Verdict(q.Get("verdict")), Choose: q.Get("choose") == "1"}
+func viewOf(q url.Values) (view, error) {
+	verdict, err := oneOf(q, "verdict", result.Verdicts)
+	v := view{Search: strings.TrimSpace(q.Get("q")), Class: q.Get("class"), Verdict: verdict, Choose: q.Get("choose") == "1"}
 	for codes := q.Get("hide"); len(codes) >= codeLength; codes = codes[codeLength:] {
 		v.Hide = append(v.Hide, codes[:codeLength])
 	}
-	return v
+	return v, err
+}
+
+// oneOf reads a parameter that has one of some values; "": it is not there.
+func oneOf[T ~string](q url.Values, name string, known []T) (T, error) {
+	given := T(q.Get(name))
+	if given == "" || slices.Contains(known, given) {
+		return given, nil
+	}
+	words := make([]string, len(known))
+	for i, one := range known {
+		words[i] = string(one)
+	}
+	return "", &failure{http.StatusBadRequest, fmt.Sprintf("%s=%.40s: expected one of %s", name, given, strings.Join(words, ", ")), ""}
 }
 
 // Query returns the view as the end of an address.

@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -32,6 +33,43 @@ func TestParametersThatCannotBeRead(t *testing.T) {
 	if page := s.page("/moved?days=14"); !strings.Contains(page, "<option selected>14</option>") {
 		t.Error("a page of 14 days does not say so")
 	}
+}
+
+// A name that nothing can have is an error which says the names that there are: an empty list would be taken for the
+// answer.
+func TestNamesThatAreNotKnown(t *testing.T) {
+	s := serve(t, nil)
+	for address, says := range map[string]string{
+		"/runs?kind=chek": "bench, check, compare, profile, tune, fuzz, selftest", "/runs?outcome=ok": "passed, failed, undecided, unjudged, interrupted",
+		"/runs?verdict=slower": "regression, inconclusive", "/?verdict=Regression": "regression, inconclusive", "/moved?verdict=x": "improvement, new", "/moved.txt?verdict=x": "improvement, new",
+		"/moved?way=up":          "slower, faster",
+		"/api/v1/runs?kind=chek": "bench, check", "/api/v1/runs?outcome=ok": "passed, failed", "/api/v1/runs?verdict=x": "regression, inconclusive", "/api/v1/series?verdict=x": "regression, inconclusive",
+		"/api/v1/moved?verdict=x": "regression, inconclusive",
+	} {
+		if w := s.get(address, nil); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), says) || json.Valid(w.Body.Bytes()) != strings.HasPrefix(address, "/api/") {
+			t.Errorf("%s: status %d, expected %q: %s", address, w.Code, says, w.Body)
+		}
+	}
+	for _, address := range []string{"/runs?kind=&outcome=&verdict=", "/runs?kind=check&outcome=passed&verdict=maintained", "/?verdict=regression", "/api/v1/runs?kind=selftest&verdict=rejected"} {
+		s.page(address)
+	}
+}
+
+// A part of a line that would end before it begins is an error; what one config's line does not have may be of another's.
+func TestPartOfALine(t *testing.T) {
+	s := serve(t, nil)
+	const of = "config=training_2k"
+	var line apiLine
+	s.json("/api/v1/line?kernel=attention&"+of, &line)
+	early, late := line.Commit[2], line.Commit[7]
+	for _, page := range []string{"/api/v1/line?kernel=attention&" + of, "/api/v1/points?kernel=attention&" + of, "/kernel?name=attention&" + of, "/kernel?name=attention"} {
+		for ends, want := range map[string]int{"&from=" + early + "&to=" + late: 200, "&from=" + early + "&to=" + early: 200, "&from=" + late + "&to=" + early: 400} {
+			if w := s.get(page+ends, nil); w.Code != want || want == 400 && !strings.Contains(w.Body.String(), "or a later commit") {
+				t.Errorf("%s: status %d, want %d", page+ends, w.Code, want)
+			}
+		}
+	}
+	s.page("/kernel?name=attention&from=" + strings.Repeat("0", 40))
 }
 
 // Lists without elements are lists.

@@ -118,14 +118,22 @@ var commitStart = regexp.MustCompile(`^[0-9a-fA-F]{1,64}$`)
 // runFilter reads which runs are asked for.
 func runFilter(q url.Values, usual int) (store.Filter, error) {
 	f := store.Filter{
-		Before: q.Get("before"), Commit: q.Get("commit"), Branch: q.Get("branch"), Class: q.Get("class"), Outcome: result.Ending(q.Get("outcome")),
-		Verdict: result.Verdict(q.Get("verdict")), Kernel: q.Get("kernel"), Config: q.Get("config"),
+		Before: q.Get("before"), Commit: q.Get("commit"), Branch: q.Get("branch"), Class: q.Get("class"), Kernel: q.Get("kernel"), Config: q.Get("config"),
 	}
-	if kind := q.Get("kind"); kind != "" {
-		f.Kinds = []result.Kind{result.Kind(kind)}
+	kind, err := oneOf(q, "kind", result.Kinds)
+	if err != nil {
+		return f, err
+	}
+	if kind != "" {
+		f.Kinds = []result.Kind{kind}
+	}
+	if f.Outcome, err = oneOf(q, "outcome", result.Endings); err != nil {
+		return f, err
+	}
+	if f.Verdict, err = oneOf(q, "verdict", result.Verdicts); err != nil {
+		return f, err
 	}
 	if pull := q.Get("pull"); pull != "" {
-		var err error
 		if f.Pull, err = strconv.ParseInt(pull, 10, 64); err != nil {
 			return f, &failure{http.StatusBadRequest, "pull: expected the number of a pull request", ""}
 		}
@@ -133,7 +141,6 @@ func runFilter(q url.Values, usual int) (store.Filter, error) {
 	if f.Commit != "" && !commitStart.MatchString(f.Commit) {
 		return f, &failure{http.StatusBadRequest, fmt.Sprintf("commit=%.64s: expected how a commit's SHA begins", f.Commit), ""}
 	}
-	var err error
 	f.Limit, err = limitOf(q.Get("limit"), usual)
 	return f, err
 }

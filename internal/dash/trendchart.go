@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -28,18 +29,22 @@ func findPlace(line []place, sha string) int {
 	return slices.IndexFunc(line, func(p place) bool { return strings.HasPrefix(p.Commit, sha) })
 }
 
-// spanOf reads from which commit to which a line is drawn.
-func spanOf(line []place, q url.Values) span {
+// spanOf reads from which commit to which a line is drawn. Commits that another config's line has are no error.
+func spanOf(line []place, q url.Values) (span, error) {
 	s := span{0, len(line), len(line)}
 	if sha := q.Get("from"); sha != "" {
 		s.From = max(0, findPlace(line, sha))
 	}
 	if sha := q.Get("to"); sha != "" {
-		if at := findPlace(line, sha); at >= s.From {
+		at := findPlace(line, sha)
+		if at >= 0 && at < s.From {
+			return s, &failure{http.StatusBadRequest, fmt.Sprintf("to=%.64s: expected from=%.64s or a later commit", sha, q.Get("from")), ""}
+		}
+		if at >= 0 {
 			s.To = at + 1
 		}
 	}
-	return s
+	return s, nil
 }
 
 // frameOf maps a line onto a picture.

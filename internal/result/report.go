@@ -23,6 +23,9 @@ const (
 	KindSelftest Kind = "selftest" // the same
 )
 
+// Kinds are all that there are.
+var Kinds = []Kind{KindBench, KindCheck, KindCompare, KindProfile, KindTune, KindFuzz, KindSelftest}
+
 // Report holds everything that a run found.
 type Report struct {
 	Schema      int         `json:"schema"`
@@ -107,6 +110,9 @@ const (
 	Broken       Verdict = "broken"
 	Rejected     Verdict = "rejected"
 )
+
+// Verdicts are all that there are, those first that somebody should look at.
+var Verdicts = []Verdict{Incorrect, Broken, Rejected, Regression, Inconclusive, Incomparable, Improvement, New, Maintained, Unchanged}
 
 // Row is one kernel on one config.
 type Row struct {
@@ -286,3 +292,6 @@ const (
 	Unjudged    Ending = "unjudged"    // something could not be judged, and the kernels are not to blame
 	Interrupted Ending = "interrupted" // by the user; the report has the results until then
 )
+
+// Endings are all that there are.
+var Endings = []Ending{Passed, Failed, Undecided, Unjudged, Interrupted}
