@@ -134,7 +134,7 @@ func (a *Answers) String() string {
 }
 
 // ErrNoOracle means that nobody knows a kernel's right answers.
-var ErrNoOracle = errors.New("the kernel has no oracle, so its right answers are unknown")
+var ErrNoOracle = errors.New("there is no oracle, so the right answers are unknown")
 
 // oracle returns the oracle that a bench asks.
 func (a *Answers) oracle(reference *verify.Side) verify.Oracle {

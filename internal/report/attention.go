@@ -30,7 +30,7 @@ func faulty(row *result.Row) bool {
 }
 
 // faults explains every line that failed. Rows of one kernel whose build failed in the same way are
-// explained once. With together, so are all kernels that this machine cannot build for one reason.
+// explained once. With together, so are all kernels that fail for one reason that is not their own.
 func faults(r *result.Report, together bool) []view.Item {
 	const open = 3 // more outputs than this would bury each other
 	var out []view.Item
@@ -41,13 +41,14 @@ func faults(r *result.Report, together bool) []view.Item {
 		}
 		f, item := l.row.Fault, faultOf(l.row)
 		id := l.row.Kernel + "\x00" + f.Message
-		if together && unbuildable(f) {
+		alike := together && common(f)
+		if alike {
 			id = f.Message
-			if alike := kernelsWith(r, f.Message); len(alike) > 1 {
-				item.Name = few(alike)
+			if names := kernelsWith(r.Rows, f.Message); len(names) > 1 {
+				item.Name = few(names)
 			}
 		}
-		if f.Stage == "build" && seen[id] {
+		if (alike || f.Stage == "build") && seen[id] {
 			continue
 		}
 		seen[id] = true
@@ -67,14 +68,15 @@ func allFaults(r *result.Report) []view.Item {
 	})
 }
 
-// unbuildable reports whether a fault is the machine's and not the kernel's.
-func unbuildable(f *result.Fault) bool {
-	return f != nil && f.Stage == "build" && f.Cause == result.CauseUnsupported
+// common reports whether several kernels fail by a fault alike: the machine cannot build them, or
+// pawl.yaml has no oracle for them.
+func common(f *result.Fault) bool {
+	return f != nil && (f.Stage == "build" && f.Cause == result.CauseUnsupported || f.Cause == result.CauseNoOracle)
 }
 
-// kernelsWith returns the kernels that this machine cannot build for one reason.
-func kernelsWith(r *result.Report, message string) []string {
-	alike := where(lines(r), func(l line) bool { return unbuildable(l.row.Fault) && l.row.Fault.Message == message })
+// kernelsWith returns the kernels that fail by one common fault.
+func kernelsWith(rows []*result.Row, message string) []string {
+	alike := where(linesOfRows(rows), func(l line) bool { return common(l.row.Fault) && l.row.Fault.Message == message })
 	return distinct(each(alike, func(l line) string { return l.row.Kernel }))
 }
 

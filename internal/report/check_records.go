@@ -162,7 +162,7 @@ func checkFailures(rows []checked) []view.Item {
 	for _, c := range gravest(rows) {
 		out = append(out, accused(c.row, c.row.Name())...)
 		for _, one := range c.untold() {
-			f := failureOf(failingCase{Case: one}, c.row.Name())
+			f := failureOf(failingCase{Case: one}, c.row, c.row.Name())
 			f.Name = c.row.Name() + " " + sizes(one) + when(one.Lane == result.TimedLane, " (a timed sample)")
 			f.Badge.Text = string(result.Incorrect)
 			out = append(out, f)

@@ -248,7 +248,7 @@ func (c checked) explained(seen map[string]bool) []view.Item {
 	const most = 3
 	wrong := c.untold()
 	for _, one := range wrong[:min(most, len(wrong))] {
-		out = append(out, failureOf(failingCase{Case: one}, c.row.Name()))
+		out = append(out, failureOf(failingCase{Case: one}, c.row, c.row.Name()))
 	}
 	return out
 }

@@ -24,17 +24,30 @@ func (b *builder) why(in view.Form) {
 	if len(all) == 0 {
 		return
 	}
-	b.add(in&view.Text, view.Section{Lines: each(all, func(w *reason) view.Line { return view.Line{Text: w.told()} })})
-	shown := all[:min(mostWhy, len(all))]
+	told, unknown := apart(all)
+	b.add(in&view.Text, view.Section{Lines: append(each(told, func(w *reason) view.Line { return view.Line{Text: w.told()} }), linesOf("", unknown)...)})
+	shown := told[:min(mostWhy, len(told))]
 	for _, w := range shown {
 		b.differ(w, in&(view.Verbose|view.HTML))
 	}
 	b.page("why", "Why")
-	b.add(in&view.Markdown, view.Section{Title: "Why", List: true, Noun: "cause", Left: len(all) - len(shown), Lines: each(shown, func(w *reason) view.Line {
+	b.add(in&view.Markdown, view.Section{Title: "Why", List: true, Noun: "cause", Left: len(told) - len(shown), Lines: append(each(shown, func(w *reason) view.Line {
 		return view.Line{Text: w.told() + prefixed("; ", w.moved())}
-	})})
-	b.lines(in&(view.Verbose|view.HTML), view.Quiet, present(leftOut(len(all)-len(shown), "cause"))...)
+	}), linesOf("", unknown)...)})
+	b.lines(in&(view.Verbose|view.HTML), "", unknown...)
+	b.lines(in&(view.Verbose|view.HTML), view.Quiet, present(leftOut(len(told)-len(shown), "cause"))...)
 	b.limits(all, in)
+}
+
+// apart leaves out the rows of which nothing shows why they changed, where there are several, and says so
+// of all of them in one sentence: a machine without counters has no more to say of any.
+func apart(all []*reason) (told []*reason, unknown []string) {
+	rest := where(all, func(w *reason) bool { return !w.known() })
+	if len(rest) < 2 {
+		return all, nil
+	}
+	names := distinct(each(rest, (*reason).called))
+	return where(all, (*reason).known), []string{"no counter shows why these changed: " + few(names)}
 }
 
 // Causes returns sentences about why rows changed, where that is known, each with the numbers that moved
@@ -61,14 +74,18 @@ func (w *reason) known() bool {
 
 // told is the sentence with the name of its row: "why saxpy/large is slower: …".
 func (w *reason) told() string {
-	name := w.row.Name()
-	if w.own {
-		name += " (" + w.Kernel + ")"
-	}
 	if rest, found := strings.CutPrefix(w.Sentence, "it "); found {
-		return "why " + name + " " + rest
+		return "why " + w.called() + " " + rest
 	}
-	return "why " + name + ": " + w.Sentence
+	return "why " + w.called() + ": " + w.Sentence
+}
+
+// called names the row, and the kernel where the row has several.
+func (w *reason) called() string {
+	if w.own {
+		return w.row.Name() + " (" + w.Kernel + ")"
+	}
+	return w.row.Name()
 }
 
 // moved names the numbers that moved most.
@@ -83,25 +100,26 @@ func (w *reason) moved() string {
 // causes are what a comment says of why the rows of its table changed, and a fold with their numbers.
 func causes(rows []checked) (told []view.Phrase, fold view.Fold) {
 	fold.Noun = "cause"
-	for _, c := range rows {
-		for _, w := range explained([]*result.Row{c.row}) {
-			if w.single() {
-				continue
-			}
-			text := w.told()
-			if len(told) < mostCauses && w.known() {
-				told = append(told, view.Phrase{Quoted: text})
-			}
-			if len(fold.Items) == mostFoldedCauses {
-				fold.Left++
-				continue
-			}
-			fold.Items = append(fold.Items, view.FoldItem{Phrase: view.Phrase{Quoted: text}, Code: w.numbersThatMoved()})
+	all := where(explained(each(rows, func(c checked) *result.Row { return c.row })), func(w *reason) bool { return !w.single() })
+	if len(all) == 0 {
+		return nil, fold
+	}
+	shown, unknown := apart(all)
+	for _, w := range shown {
+		text := w.told()
+		if len(told) < mostCauses && w.known() {
+			told = append(told, view.Phrase{Quoted: text})
 		}
+		if len(fold.Items) == mostFoldedCauses {
+			fold.Left++
+			continue
+		}
+		fold.Items = append(fold.Items, view.FoldItem{Phrase: view.Phrase{Quoted: text}, Code: w.numbersThatMoved()})
 	}
-	if len(fold.Items) > 0 {
-		fold.Title = "Root cause: " + unit.Plural(len(fold.Items)+fold.Left, "kernel", "kernels")
+	for _, text := range unknown {
+		fold.Items = append(fold.Items, view.FoldItem{Phrase: view.Phrase{Quoted: text}})
 	}
+	fold.Title = "Root cause: " + unit.Plural(len(all), "kernel", "kernels")
 	return told, fold
 }
 

@@ -401,3 +401,37 @@ func TestFuzzMarkdownBound(t *testing.T) {
 		}
 	})
 }
+
+// What is true of several kernels alike, such as that nobody knows their answers, is said once.
+func TestFuzzWithoutOraclesSaysItOnce(t *testing.T) {
+	var rows []*result.Row
+	for _, name := range []string{"blur", "dot", "scale", "norm"} {
+		row := fuzzRow(name, "")
+		row.Fault = &result.Fault{Stage: "verify", Cause: result.CauseNoOracle, Message: "there is no oracle", Hint: "add one"}
+		rows = append(rows, row)
+	}
+	r := fuzzOf(rows...)
+	for name, text := range map[string]string{"text": checkedText(t, r, term.Style{}), "markdown": Markdown(r), "page": pageOf(t, r)} {
+		if strings.Count(text, "there is no oracle") != 1 || strings.Count(text, "add one") != 1 || !strings.Contains(text, "blur, dot, scale and 1 more") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+}
+
+// A kernel that writes nothing to an output is told what to look at, by its language.
+func TestFuzzOfAnOutputThatNobodyWrites(t *testing.T) {
+	for cell, hint := range map[string]string{
+		"python": "a parameter of an output's name is to be written to; without one the returned value is taken",
+		"host":   "the kernel writes nothing to out: check its role in pawl.yaml, and the order of the arguments",
+	} {
+		row := fuzzRow("k", "built-in sum", failing(caseOf("matrix", "N=8", 1, 1, 1), 8, result.Element{Index: []int64{1}, Got: "NaN", Want: "2"}, nil))
+		row.Cell = cell
+		o := &row.Verification.Cases[0].Outputs[0]
+		for blank, told := range map[int64]bool{o.Count: true, o.Count - 1: false, 0: false} {
+			o.Blank = blank
+			if text := checkedText(t, fuzzOf(tally2(row)), term.Style{}); strings.Contains(text, "hint: "+hint) != told {
+				t.Errorf("%s, %d of %d:\n%s", cell, blank, o.Count, text)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,10 +149,15 @@ func fuzzResults(rows []tried) view.Section {
 // fuzzComment tells kernels that could not be tried and the cases that fail.
 func fuzzComment(rows []tried) view.Section {
 	s := view.Section{Title: "Failures", Noun: "failure"}
+	all := each(rows, func(t tried) *result.Row { return t.row })
+	told := map[string]bool{} // faults of several kernels
 	for _, t := range rows {
-		if faulty(t.row) {
+		if faulty(t.row) && !told[t.row.Fault.Message] {
 			item := faultOf(t.row)
 			item.Name = t.row.Kernel + variant(t.row)
+			if common(t.row.Fault) {
+				told[item.Message], item.Name = true, few(kernelsWith(all, item.Message))
+			}
 			s.Items = append(s.Items, item)
 		}
 		failures := t.failures()
@@ -163,7 +169,7 @@ func fuzzComment(rows []tried) view.Section {
 
 // failures returns the failures of a kernel in full.
 func (t tried) failures() []view.Item {
-	return each(t.failingCases(), func(one failingCase) view.Item { return failureOf(one, t.row.Kernel) })
+	return each(t.failingCases(), func(one failingCase) view.Item { return failureOf(one, t.row, t.row.Kernel) })
 }
 
 // fuzzPage adds wrong answers, what speaks against kernels, and their faults. It
@@ -177,7 +183,7 @@ func (b *builder) fuzzPage(rows []tried) (doubts []string) {
 		failures = slices.Concat(failures, accused(t.row, t.row.Kernel), t.failures())
 	}
 	b.add(view.HTML, view.Section{ID: "failures", Title: "Failures", Items: failures[:min(mostProblems, len(failures))]})
-	problems := faults(b.r, false)
+	problems := faults(b.r, true)
 	for i := range problems { // none was to be measured
 		problems[i].Badge.Text = strings.Replace(problems[i].Badge.Text, "not measured", "not tried", 1)
 	}
@@ -187,13 +193,14 @@ func (b *builder) fuzzPage(rows []tried) (doubts []string) {
 }
 
 // failureOf returns a wrong answer in full.
-func failureOf(b failingCase, name string) view.Item {
+func failureOf(b failingCase, row *result.Row, name string) view.Item {
 	f := view.Item{Mark: string(wrong), Name: strings.TrimSpace(name + " " + sizes(b.Case) + " " + b.Fill), Message: why(b.Case), Badge: view.Cell{Text: string(wrong), Tone: view.Bad}}
 	if b.Fault != nil {
 		f.Hint = b.Fault.Hint
 	}
 	for i := range b.Outputs {
 		o := &b.Outputs[i]
+		f.Hint = cmp.Or(f.Hint, untouched(o, row))
 		if text := worstLine(o, b.Reason); text != "" {
 			f.Lines = append(f.Lines, view.Line{Text: "worst: " + text})
 		}
@@ -207,6 +214,17 @@ func failureOf(b failingCase, name string) view.Item {
 	}
 	f.Lines = append(f.Lines, linesOf("", b.smallest())...)
 	return f
+}
+
+// untouched says what to look at where a kernel has written nothing at all to an output; "" where it has.
+func untouched(o *result.OutputError, row *result.Row) string {
+	switch {
+	case o.Blank == 0 || o.Blank < o.Count:
+		return ""
+	case row.Cell == "python":
+		return "a parameter of an output's name is to be written to; without one the returned value is taken"
+	}
+	return fmt.Sprintf("the kernel writes nothing to %s: check its role in pawl.yaml, and the order of the arguments", o.Name)
 }
 
 // mapOf returns where an output is wrong.

@@ -101,6 +101,34 @@ func TestCausesInAComment(t *testing.T) {
 	}
 }
 
+// What no counter shows is said once, in every form.
+func TestUnknownCausesAreSaidOnce(t *testing.T) {
+	_, unknown, r := explainedCheck()
+	var slow *result.Row
+	for _, row := range r.Rows {
+		if slices.Contains(row.Why, unknown) {
+			slow = row
+		}
+	}
+	for i := range 4 {
+		copied := *slow
+		copied.Config = fmt.Sprint("c", i)
+		r.Rows = append(r.Rows, &copied)
+	}
+	const want = "no counter shows why these changed: gemm/4k, gemm/c0, gemm/c1 and 2 more"
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"text": shownText(t, r, false), "verbose": shownText(t, r, true), "markdown": Markdown(r), "HTML": string(page), "comment": Comment(r, CommentOptions{}),
+	} {
+		if strings.Count(text, want) != 1 || strings.Contains(text, "and no counter shows why") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+}
+
 func TestAdvise(t *testing.T) {
 	slower, faster, r := explainedCheck()
 	slower.Last().Remarks = []result.Remark{{ID: "x", Text: "a remark"}}
