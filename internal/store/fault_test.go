@@ -380,12 +380,26 @@ func TestTablesGone(t *testing.T) {
 			}
 		}
 		add(t, db, made(1, 10))
-		fresh := opened(t, place)
-		if _, err := db.sql.Exec(`ALTER TABLE texts RENAME TO gone`); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fresh.Runs(t.Context(), Filter{}); err == nil || !strings.Contains(err.Error(), "list the runs") {
-			t.Error(err)
+		for _, c := range []struct {
+			table, doing string
+			ask          func(*DB) error
+		}{
+			{"notes", "remove the note", func(db *DB) error { _, err := db.RemoveNote(t.Context(), 1); return err }},
+			{"series", "read the points", func(db *DB) error { _, err := db.Points(t.Context(), Filter{}); return err }},
+			{"runs", "read the points", func(db *DB) error { _, err := db.Points(t.Context(), Filter{}); return err }},
+			{"texts", "read the points", func(db *DB) error { _, err := db.Points(t.Context(), Filter{}); return err }},
+			{"texts", "list the runs", func(db *DB) error { _, err := db.Runs(t.Context(), Filter{}); return err }},
+		} {
+			fresh := opened(t, place)
+			if _, err := db.sql.Exec(`ALTER TABLE ` + c.table + ` RENAME TO gone`); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.ask(fresh); err == nil || !strings.Contains(err.Error(), c.doing) || !strings.Contains(err.Error(), c.table) {
+				t.Errorf("without %s: %v", c.table, err)
+			}
+			if _, err := db.sql.Exec(`ALTER TABLE gone RENAME TO ` + c.table); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

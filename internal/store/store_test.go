@@ -526,6 +526,17 @@ func TestFreshNames(t *testing.T) {
 	})
 }
 
+// Histories have the names that were too long as this makes them: another way would not find them again.
+func TestLongNamesStay(t *testing.T) {
+	long := strings.Repeat("x", maxName)
+	if got := bounded(long); got != long {
+		t.Errorf("%s", got)
+	}
+	if got, want := bounded(long+"y"), long[:maxName-20]+"…f31db0de4b1c14bc"; got != want {
+		t.Errorf("%s, want %s", got[maxName-30:], want[maxName-30:])
+	}
+}
+
 // Several processes write at the same time, also the same report: every run is there once.
 func TestManyWriters(t *testing.T) {
 	both(t, func(t *testing.T, place Place) {
