@@ -325,6 +325,17 @@ func TestPasswordStaysSecret(t *testing.T) {
 	}
 }
 
+// A server that does not answer is not waited for without end, and not longer than the address says.
+func TestConnectTimeout(t *testing.T) {
+	t.Setenv("PGCONNECT_TIMEOUT", "")
+	for address, want := range map[string]time.Duration{"postgres://ann@host/db": 10 * time.Second, "postgres://ann@host/db?connect_timeout=3": 3 * time.Second} {
+		config, err := configOf(address)
+		if err != nil || config.ConnectTimeout != want {
+			t.Errorf("%s: %v, %v; want %v", address, config.ConnectTimeout, err, want)
+		}
+	}
+}
+
 // A history that cannot be read or written says so, whatever is asked of it.
 func TestClosed(t *testing.T) {
 	both(t, func(t *testing.T, place Place) {
@@ -370,6 +381,9 @@ func TestTablesGone(t *testing.T) {
 			}
 			if n, err := opened(t, place).Add(t.Context(), Entry{Report: made(1, 10)}); err == nil || n != 0 || !strings.Contains(err.Error(), table) {
 				t.Errorf("without %s: %d, %v", table, n, err)
+			}
+			if _, err := opened(t, place).Points(t.Context(), Filter{Verdict: "new"}); table == "texts" && err == nil {
+				t.Error("without texts: no point has a verdict whose number cannot be looked up")
 			}
 			if _, err := db.sql.Exec(`ALTER TABLE gone RENAME TO ` + table); err != nil {
 				t.Fatal(err)
