@@ -159,8 +159,9 @@ func (c *comparison) doubts(was, is *result.Row) []result.Warning {
 // sameCode reports whether two rows have the same identity, whichever version of pawl computed it.
 func sameCode(a, b *result.Row) bool { return a.Is(b.Identity) || b.Is(a.Identity) }
 
-// alike reports whether nothing but the machine's other work can make two rows differ: the code is the same, and so is what
-// built it (a framework, too: the identity of a Python function does not have its version), and how it was measured.
+// alike reports whether two rows have the same code, from the same compiler, measured under the same conditions. Where their
+// times differ all the same, the machine did other work: that is no regression. The compiler, or the framework of a Python
+// function, is asked for by itself, because an identity does not have the framework's version.
 func (c *comparison) alike(was, is *result.Row) bool {
 	return sameCode(was, is) && len(c.differ.texts) == 0 && !c.differ.class && maker(was) == maker(is)
 }

@@ -92,6 +92,10 @@ func filled(b *testing.B, runs int) (place Place, made int) {
 	if err := db.sql.QueryRow(`SELECT count(*) FROM runs`).Scan(&from); err != nil {
 		b.Fatal(err)
 	}
+	if from == 0 && runs >= 1_000_000 {
+		grow(b, db, runs)
+		return place, 0
+	}
 	made = runs - from
 	for from < runs {
 		var entries []Entry
@@ -103,6 +107,34 @@ func filled(b *testing.B, runs int) (place Place, made int) {
 		}
 	}
 	return place, made
+}
+
+// grow fills a history with a tenth of the runs, and with the same again, each time later, with other IDs and commits:
+// to make them all takes an hour.
+func grow(b *testing.B, db *DB, runs int) {
+	b.Helper()
+	tenth, _ := filled(b, runs/10)
+	conn, err := db.sql.Conn(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	steps := []string{fmt.Sprintf(`ATTACH '%s' AS tenth`, tenth.File), `BEGIN`}
+	for _, table := range []string{"texts", "series", "dictionaries"} {
+		steps = append(steps, fmt.Sprintf(`INSERT INTO %s SELECT * FROM tenth.%s`, table, table))
+	}
+	for i := range 10 {
+		later, seq := int64(i)*int64(runs/10)*time.Minute.Milliseconds(), i*runs/10
+		steps = append(steps,
+			fmt.Sprintf(`INSERT INTO runs SELECT seq + %d, id || '-%d', kind, at + %d, took, CAST(substr(sha, %d) || substr(sha, 1, %d) AS BLOB), base, flags, branch, pull, class, machine, outcome, tool, rows FROM tenth.runs WHERE seq <= %d`, seq, i, later, i+1, i, runs/10),
+			fmt.Sprintf(`INSERT INTO points SELECT series, at + %d, run + %d, n, kind, flags, verdict, data FROM tenth.points WHERE run <= %d`, later, seq, runs/10),
+			fmt.Sprintf(`INSERT INTO documents SELECT run + %d, dict, data FROM tenth.documents WHERE run <= %d`, seq, runs/10))
+	}
+	for _, step := range append(steps, `COMMIT`) {
+		if _, err := conn.ExecContext(b.Context(), step); err != nil {
+			b.Fatalf("%s: %v", step, err)
+		}
+	}
 }
 
 // What runs cost that are recorded one by one, each by a process of its own as far as the database is
@@ -177,7 +209,7 @@ func processorTime(b *testing.B) float64 {
 }
 
 // The room that runs take, and the time of what pages begin with. A million runs are tried where
-// PAWL_BENCH_STORE names a folder to keep them in.
+// PAWL_BENCH_STORE names a folder to keep them in, with room for 1.7 GB.
 func BenchmarkHistory(b *testing.B) {
 	sizes := []int{10_000, 100_000}
 	if os.Getenv("PAWL_BENCH_STORE") != "" {
@@ -225,6 +257,11 @@ func benchmarkHistory(b *testing.B, runs int) {
 			points, err := db.Points(b.Context(), Filter{Kernel: "kernel7", Config: "config1", Scope: Main, Limit: 5000})
 			return len(points), err
 		}},
+		{"moved in a week", func() (int, error) {
+			last := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(runs) * time.Minute)
+			points, err := db.Points(b.Context(), Filter{Scope: Main, Since: last.AddDate(0, 0, -7), Verdict: result.Regression})
+			return len(points), err
+		}},
 		{"list", func() (int, error) {
 			runs, err := db.Runs(b.Context(), Filter{Limit: 50})
 			return len(runs), err
@@ -234,7 +271,11 @@ func benchmarkHistory(b *testing.B, runs int) {
 			return len(runs), err
 		}},
 		{"report", func() (int, error) {
-			json, err := db.Document(b.Context(), typical(runs/2, seriesOf(runs/2)).ID)
+			list, err := db.Runs(b.Context(), Filter{Limit: 1, Until: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(runs/2) * time.Minute)})
+			if err != nil || len(list) == 0 {
+				return 0, err
+			}
+			json, err := db.Document(b.Context(), list[0].ID)
 			return len(json), err
 		}},
 	} {
@@ -250,6 +291,25 @@ func benchmarkHistory(b *testing.B, runs int) {
 			b.ReportMetric((processorTime(b)-worked)*1e3/float64(b.N), "cpu-ms/op")
 		})
 	}
+	next := 0 // each call of the benchmark adds others
+	if err := db.sql.QueryRow(`SELECT count(*) FROM runs`).Scan(&next); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("one run more", func(b *testing.B) {
+		entries := make([]Entry, b.N)
+		for i := range entries {
+			entries[i].Report = typical(next, seriesOf(next))
+			next++
+		}
+		worked := processorTime(b)
+		b.ResetTimer()
+		for _, e := range entries {
+			if _, err := db.Add(b.Context(), e); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric((processorTime(b)-worked)*1e3/float64(b.N), "cpu-ms/op")
+	})
 }
 
 // seriesOf spreads runs over 200 series, of which one has every tenth run: a kernel that somebody works

@@ -325,6 +325,17 @@ func TestPasswordStaysSecret(t *testing.T) {
 	}
 }
 
+// A server that does not answer is not waited for without end, and not longer than the address says.
+func TestConnectTimeout(t *testing.T) {
+	t.Setenv("PGCONNECT_TIMEOUT", "")
+	for address, want := range map[string]time.Duration{"postgres://ann@host/db": 10 * time.Second, "postgres://ann@host/db?connect_timeout=3": 3 * time.Second} {
+		config, err := configOf(address)
+		if err != nil || config.ConnectTimeout != want {
+			t.Errorf("%s: %v, %v; want %v", address, config.ConnectTimeout, err, want)
+		}
+	}
+}
+
 // A history that cannot be read or written says so, whatever is asked of it.
 func TestClosed(t *testing.T) {
 	both(t, func(t *testing.T, place Place) {
@@ -371,6 +382,9 @@ func TestTablesGone(t *testing.T) {
 			if n, err := opened(t, place).Add(t.Context(), Entry{Report: made(1, 10)}); err == nil || n != 0 || !strings.Contains(err.Error(), table) {
 				t.Errorf("without %s: %d, %v", table, n, err)
 			}
+			if _, err := opened(t, place).Points(t.Context(), Filter{Verdict: "new"}); table == "texts" && err == nil {
+				t.Error("without texts: no point has a verdict whose number cannot be looked up")
+			}
 			if _, err := db.sql.Exec(`ALTER TABLE gone RENAME TO ` + table); err != nil {
 				t.Fatal(err)
 			}
@@ -380,12 +394,26 @@ func TestTablesGone(t *testing.T) {
 			}
 		}
 		add(t, db, made(1, 10))
-		fresh := opened(t, place)
-		if _, err := db.sql.Exec(`ALTER TABLE texts RENAME TO gone`); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fresh.Runs(t.Context(), Filter{}); err == nil || !strings.Contains(err.Error(), "list the runs") {
-			t.Error(err)
+		for _, c := range []struct {
+			table, doing string
+			ask          func(*DB) error
+		}{
+			{"notes", "remove the note", func(db *DB) error { _, err := db.RemoveNote(t.Context(), 1); return err }},
+			{"series", "read the points", func(db *DB) error { _, err := db.Points(t.Context(), Filter{}); return err }},
+			{"runs", "read the points", func(db *DB) error { _, err := db.Points(t.Context(), Filter{}); return err }},
+			{"texts", "read the points", func(db *DB) error { _, err := db.Points(t.Context(), Filter{}); return err }},
+			{"texts", "list the runs", func(db *DB) error { _, err := db.Runs(t.Context(), Filter{}); return err }},
+		} {
+			fresh := opened(t, place)
+			if _, err := db.sql.Exec(`ALTER TABLE ` + c.table + ` RENAME TO gone`); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.ask(fresh); err == nil || !strings.Contains(err.Error(), c.doing) || !strings.Contains(err.Error(), c.table) {
+				t.Errorf("without %s: %v", c.table, err)
+			}
+			if _, err := db.sql.Exec(`ALTER TABLE gone RENAME TO ` + c.table); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -184,14 +184,7 @@ func (how way) whole(v float64, s scale) (int64, bool) {
 	case eventNanos:
 		return int64(math.Round((v*s.repeat + s.pair) * 1e9)), true
 	case eventBits:
-		ms := float32((v*s.repeat + s.pair) * 1e3)
-		// The multiplication may have rounded to a neighbour.
-		for _, near := range []float32{ms, math.Nextafter32(ms, 0), math.Nextafter32(ms, math.MaxFloat32)} {
-			if k := int64(math.Float32bits(near)); math.Float64bits(how.number(k, s)) == math.Float64bits(v) {
-				return k, true
-			}
-		}
-		return 0, false
+		return int64(math.Float32bits(float32((v*s.repeat + s.pair) * 1e3))), true
 	}
 	k := math.Round(v * tens[how])
 	return int64(k), math.Abs(k) < 1<<53

@@ -68,6 +68,12 @@ func TestUnpackCut(t *testing.T) {
 			t.Error("more numbers than allowed")
 		}
 	}
+	endless := bytes.Repeat([]byte{0xff}, 11)
+	for what, in := range map[string][]byte{"count": {9, 1}, "middle": {9, 1, 2}, "step": {9, 1, 2, 0}} {
+		if got, _, err := unpack(append(in, endless...), nil, maxList); err == nil {
+			t.Errorf("with a %s that never ends: %v", what, got)
+		}
+	}
 	if _, _, err := unpack(pack(nil, []float64{float64(float32(0.0521))*1e-3 - 1.5e-6, float64(float32(0.053))*1e-3 - 1.5e-6}, []scale{{1.5e-6, 1}}), nil, maxList); err == nil {
 		t.Error("a scale that is not there")
 	}

@@ -15,9 +15,8 @@ import (
 	"pawl/internal/diag"
 )
 
-// openPostgres connects to a database. What the URL says besides host and database is not repeated:
-// it may hold a password.
-func openPostgres(ctx context.Context, address string) (*DB, error) {
+// configOf reads the address of a database.
+func configOf(address string) (*pgx.ConnConfig, error) {
 	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
 		return nil, &diag.Problem{Message: "open the history: PAWL_DB is no address that pawl knows", Hint: "expected postgres://USER:PASSWORD@HOST/DATABASE; without PAWL_DB the history is .pawl/history.db"}
 	}
@@ -30,6 +29,16 @@ func openPostgres(ctx context.Context, address string) (*DB, error) {
 	}
 	config.RuntimeParams["application_name"] = "pawl"
 	config.RuntimeParams["search_path"] = schemaName
+	return config, nil
+}
+
+// openPostgres connects to a database. What the URL says besides host and database is not repeated:
+// it may hold a password.
+func openPostgres(ctx context.Context, address string) (*DB, error) {
+	config, err := configOf(address)
+	if err != nil {
+		return nil, err
+	}
 	handle := stdlib.OpenDB(*config)
 	handle.SetMaxOpenConns(8)
 	handle.SetConnMaxIdleTime(time.Minute)

@@ -31,7 +31,7 @@ type Times struct {
 	Segments []Segment    `json:"segments"` // in seconds
 	Changes  []TimeChange `json:"changes"`
 	Drifts   []Drift      `json:"drifts,omitempty"`
-	Flips    int          `json:"flips,omitempty"` // moves between two levels that come back, as those of a machine with two speeds do
+	Flips    int          `json:"flips,omitempty"` // how often the machine changed between two speeds
 }
 
 const (

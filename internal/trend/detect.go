@@ -41,7 +41,8 @@ type Change struct {
 	Provisional bool    `json:"provisional,omitempty"` // so few points follow that it may vanish again
 }
 
-// Flip is a move between two levels that come back, as those of a machine with two speeds do.
+// Flip is a move between two levels that a series comes back to again and again: a machine with two speeds changes
+// between them. It is no change of the code.
 type Flip struct {
 	At    int
 	Left  float64 // levels before and after
@@ -189,7 +190,8 @@ func endOf(starts []int, i, n int) int {
 	return n
 }
 
-// withoutFlips takes out the cuts that are moves between two recurring levels.
+// withoutFlips takes out the cuts at which only the machine's speed changed: see flip. crossings is how often a series
+// must go from one level to the other before they count as speeds.
 func (n *noise) withoutFlips(values []float64, starts []int, crossings int) (kept []int, flips []Flip) {
 	kept = []int{0}
 	for i := 1; i < len(starts); i++ {

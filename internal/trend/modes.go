@@ -6,37 +6,41 @@ import (
 	"pawl/internal/stat"
 )
 
-// A machine may have two speeds and go from one to the other: which one a run meets is
-// chance, though it may stay for many runs. Each stay is a level of its own to potts. What
-// tells it from a change of the code is that it comes back, to the same two levels.
+// A machine may run at one of two speeds and change between them by chance. It may keep a speed for many runs: such a
+// stay is a level of its own to potts, like the time of changed code. What tells the two apart: a machine comes back to
+// the same two levels, and code hardly ever does. A flip is a cut between two stays of the machine.
 const (
-	apart    = 4.0 // standard deviations inside the levels that they must lie apart
-	evidence = 7.4 // logarithm of the ratio of likelihoods from which a stay is none of the machine's
-	matched  = 2.5 // standard errors that the levels of two stays at one speed may lie apart
+	apart    = 4.0 // two levels are speeds only if they lie so many standard deviations of their points apart
+	evidence = 7.4 // a stay is too long for the machine if this logarithm of a ratio of likelihoods says so
+	matched  = 2.5 // the medians of two stays at one speed lie at most so many standard errors apart
 )
 
-// How often a series must cross between two levels for them to be speeds. A B A is a change that was taken back, or
-// a machine that slowed down for a while. Times of separate runs do not say which, while duets, whose sides meet the
-// same machine, say that it was the code.
+// How often a series must cross from one level to the other before they count as speeds. Twice, A B A, may be a slow while of
+// the machine, or a change of the code that was reverted. Times of separate runs do not say which of the two, and are
+// taken for the machine's. The index is made of duets, whose sides meet the same speed: there A B A was the code.
 const (
 	crossingsOfTimes = 2
 	crossingsOfIndex = 3
 )
 
-// Two labels say which of two levels a point is near; 0: neither.
+// Labels of points: the level that a point is near. 0: it is near neither.
 const (
 	nearLeft  = int8(1)
 	nearRight = int8(2)
 )
 
-// flip reports whether the cut between segments [from, cut) and [cut, to) is one of a
-// series that goes to and fro between their levels, so many times at least. Then neither of the two stays is longer
-// than the others make likely, and both levels are as common before as after.
+// flip reports whether the cut between the segments [from, cut) and [cut, to), which have the levels left and right, is
+// a change of the machine's speed. It is if all of this holds:
+//   - the levels lie apart, and the series crosses from one to the other least times or more;
+//   - neither segment lies beside the other points at its level (elsewhere);
+//   - neither segment is longer than the other stays at its level make likely (unusual);
+//   - the levels are as common, and follow each other as often, after the cut as before it (differ).
 func (n *noise) flip(values []float64, from, cut, to int, left, right float64, least int) bool {
 	labels := make([]int8, len(values))
 	var inside []float64
 	last, crossings := int8(0), 0
 	for i, v := range values {
+		// A point is near a level if it lies closer than half the way to the other, and is no outlier.
 		near := min(math.Abs(right-left)/2, outlier*n.scales[i])
 		l, r := math.Abs(v-left), math.Abs(v-right)
 		if min(l, r) >= near {
@@ -61,8 +65,8 @@ func (n *noise) flip(values []float64, from, cut, to int, left, right float64, l
 	return !unusual(labels, from, cut, nearLeft) && !unusual(labels, cut, to, nearRight) && !differ(labels, cut)
 }
 
-// elsewhere reports whether a stay lies beside the level of the others: a machine comes back to the same speed, a
-// change of the code hardly ever does.
+// elsewhere reports whether the points of a segment have another median than all other points with its label. A machine
+// comes back to the same speed; changed code hardly ever takes the very time of earlier code.
 func (n *noise) elsewhere(values []float64, labels []int8, from, to int, level int8) bool {
 	var in, out []float64
 	variance := 0.0
@@ -79,19 +83,23 @@ func (n *noise) elsewhere(values []float64, labels []int8, from, to int, level i
 	if len(in) < 2 || len(out) < 2 {
 		return false
 	}
-	variance *= math.Pi / 2 / float64(len(in)) // of medians
+	variance *= math.Pi / 2 / float64(len(in)) // a median varies π/2 times as much as a mean
 	return math.Abs(stat.Median(in)-stat.Median(out)) > matched*math.Sqrt(variance/float64(len(in))+variance/float64(len(out)))
 }
 
-// unusual reports whether a stay at a level is longer than all other points make likely: by
-// the ratio of likelihoods of two chains, one with the probability of staying that fits this stay best, the other with
-// every probability that the other stays leave possible (Krichevsky and Trofimov). One or two of them leave many.
+// unusual reports whether a segment stays at its level longer than the other stays make likely. Two explanations are
+// compared by their likelihoods. One is the code: a level that is kept with the probability that fits this segment
+// best. The other is the machine: from point to point it keeps the level with the same probability as in the other
+// stays, which is known only as well as these few show it, so the likelihood is the mean over all values that they leave
+// possible (Krichevsky and Trofimov); and the segment begins at this level as often as points elsewhere have it. With one or two other
+// stays nearly every probability is possible, and hardly any length is unusual.
 func unusual(labels []int8, from, to int, level int8) bool {
 	type chain struct {
-		points, at, after, stayed float64
-		last                      int8
+		points, at    float64 // with a label; at the level
+		after, stayed float64 // after a point at the level; those of them that are at it, too
+		last          int8    // label of the last point
 	}
-	var in, out chain
+	var in, out chain // the segment, and all else
 	for i, l := range labels {
 		if l == 0 {
 			continue
@@ -141,14 +149,15 @@ func logBeta(a, b float64) float64 {
 	return x + y - both
 }
 
-// differ reports whether the two levels follow each other otherwise after a cut than before
-// it: whether two chains describe the labels better than one.
+// differ reports whether the levels follow each other in another way after a cut than before it, as they do where the
+// code has changed: whether a chain of labels for each side describes them better than one chain for both.
 func differ(labels []int8, cut int) bool {
 	return chainLikelihood(labels[:cut])+chainLikelihood(labels[cut:])-chainLikelihood(labels) > math.Log(float64(len(labels)))
 }
 
-// chainLikelihood returns the logarithm of the probability of labels under a chain whose
-// probabilities are not known (Krichevsky and Trofimov): more of them cost by themselves.
+// chainLikelihood returns the logarithm of the probability of labels, where each depends on the one before it. With which
+// probabilities is not known: it is the mean over all of them (Krichevsky and Trofimov). So a second chain must describe
+// labels clearly better than one alone to be worth it.
 func chainLikelihood(labels []int8) float64 {
 	var follows [3][3]float64
 	last := int8(0)
