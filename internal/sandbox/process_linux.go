@@ -6,9 +6,15 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// settle is how long a zombie is left before it is reaped. The kernel wakes the parent while the last
+// thread is still clearing its part of /proc. Where somebody has read that part, reaping spins in the
+// kernel until the thread is done: up to 100 ms where other processes want the processor.
+const settle = 4 * time.Millisecond
 
 // Process is a program running in a sandbox.
 type Process struct {
@@ -86,6 +92,7 @@ func (p *Process) Wait() (*os.ProcessState, error) {
 		if p.guarded {
 			guarding("-", p.proc.Pid)
 		}
+		time.Sleep(settle)
 		p.state, p.err = p.proc.Wait()
 		p.gone = true
 		p.mu.Unlock()
