@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settle is how long a zombie is left before it is reaped. The kernel wakes the parent while the last
+// settle is how long a watched zombie is left before it is reaped. The kernel wakes the parent while the last
 // thread is still clearing its part of /proc. Where somebody has read that part, reaping spins in the
 // kernel until the thread is done: up to 100 ms where other processes want the processor.
 const settle = 4 * time.Millisecond
@@ -24,6 +24,7 @@ type Process struct {
 	sup   *supervisor // nil without a listener
 
 	guarded bool // it may have children
+	watched bool // see Command
 
 	once  sync.Once
 	state *os.ProcessState
@@ -92,7 +93,9 @@ func (p *Process) Wait() (*os.ProcessState, error) {
 		if p.guarded {
 			guarding("-", p.proc.Pid)
 		}
-		time.Sleep(settle)
+		if p.watched {
+			time.Sleep(settle)
+		}
 		p.state, p.err = p.proc.Wait()
 		p.gone = true
 		p.mu.Unlock()

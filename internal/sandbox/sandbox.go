@@ -103,8 +103,9 @@ type Command struct {
 	Stdin, Stdout, Stderr *os.File   // nil means /dev/null
 	ExtraFiles            []*os.File // descriptors 3 and up, in order
 
-	Policy Policy
-	Mode   Mode
+	Policy  Policy
+	Mode    Mode
+	Watched bool // somebody reads what /proc says of the process: it is reaped a little later
 
 	pretend older
 }

@@ -25,7 +25,7 @@ func Start(c Command) (*Process, error) {
 		return nil, fmt.Errorf("start sandboxed %s: %w", c.Path, err)
 	}
 	defer null.Close()
-	p := &Process{guarded: c.Policy.Processes || c.Mode == Off}
+	p := &Process{guarded: c.Policy.Processes || c.Mode == Off, watched: c.Watched}
 	if p.guarded {
 		guard() // first, so that it is told at once
 	}

@@ -154,6 +154,7 @@ func (s *server) openChild(ctx context.Context, id uint64, m wire.Open, device s
 		ExtraFiles: []*os.File{pipes.childIn, pipes.childOut},
 		Policy:     runs.policy,
 		Mode:       mode,
+		Watched:    true,
 	})
 	pipes.closeChildEnds()
 	if err != nil {
