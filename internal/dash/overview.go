@@ -1,7 +1,6 @@
 package dash
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"html/template"
@@ -169,9 +168,7 @@ func (s *Server) tiles(ctx context.Context) ([]tile, error) {
 		}
 		tiles = append(tiles, t)
 	}
-	slices.SortFunc(tiles, func(a, b tile) int {
-		return cmp.Or(cmp.Compare(a.Series.Kernel, b.Series.Kernel), cmp.Compare(a.Series.Config, b.Series.Config), cmp.Compare(a.Series.Class, b.Series.Class))
-	})
+	slices.SortFunc(tiles, func(a, b tile) int { return a.Series.Compare(b.Series) })
 	return tiles, nil
 }
 

@@ -115,7 +115,7 @@ func (db *DB) Find(ctx context.Context, text string) (string, error) {
 	return ids[0], nil
 }
 
-// Series lists the kernels and configs that the history has points of.
+// Series lists the kernels and configs that the history has points of, in their order.
 func (db *DB) Series(ctx context.Context, f Filter) ([]Series, error) {
 	list, err := db.allSeries(ctx, f)
 	return list, db.explain("list the kernels", err)
@@ -150,9 +150,7 @@ func (db *DB) allSeries(ctx context.Context, f Filter) ([]Series, error) {
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, func(a, b Series) int {
-		return strings.Compare(a.Kernel+"\x00"+a.Config+"\x00"+a.Class, b.Kernel+"\x00"+b.Config+"\x00"+b.Class)
-	})
+	slices.SortFunc(list, Series.Compare)
 	return list, nil
 }
 
