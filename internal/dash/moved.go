@@ -41,7 +41,7 @@ func (s *Server) moves(ctx context.Context, f moveFilter) ([]move, error) {
 		if f.Way == "slower" && verdict != result.Regression || f.Way == "faster" && verdict != result.Improvement {
 			continue
 		}
-		found, err := s.db().Points(ctx, store.Filter{Scope: store.Main, Since: f.Since, Verdict: verdict, Class: f.Class, Kinds: onLineKinds})
+		found, err := s.db().Points(ctx, store.Filter{Scope: store.Main, Since: f.Since, Verdict: verdict, Class: f.Class, Kinds: history.OnLine})
 		if err != nil {
 			return nil, err
 		}

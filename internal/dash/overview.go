@@ -137,7 +137,7 @@ var verdicts = append(slices.Clone(result.Verdicts), "")
 
 // tiles returns all series, by kernel and config.
 func (s *Server) tiles(ctx context.Context) ([]tile, error) {
-	points, err := s.db().Latest(ctx, store.Filter{Scope: store.Main, Kinds: onLineKinds}, sparkPoints)
+	points, err := s.db().Latest(ctx, store.Filter{Scope: store.Main, Kinds: history.OnLine}, sparkPoints)
 	if err != nil {
 		return nil, err
 	}
