@@ -115,6 +115,10 @@ func runServe(ctx context.Context, e *env, opts *serveOptions) error {
 		return err
 	}
 	defer h.Close()
+	if problem, ok := errors.AsType[*diag.Problem](h.Frozen()); ok {
+		e.warn("the history is shown as it is, and takes no new runs: %s", problem.Message)
+		e.hint("%s", problem.Hint)
+	}
 	server, err := dash.New(ctx, dash.Options{
 		History: h, Root: root, Project: filepath.Base(root), Tool: version, Token: token, Public: opts.public, Hosts: opts.hosts,
 		Log: func(text string) { e.warn("%s", text) },

@@ -54,7 +54,7 @@ func (s *Server) track(ctx context.Context, of store.Series) (*track, error) {
 	if found != nil {
 		return found, nil
 	}
-	points, err := s.db().Points(ctx, store.Filter{Kernel: literal(of.Kernel), Config: literal(of.Config), Class: of.Class, Scope: store.Main, Kinds: onLineKinds})
+	points, err := s.db().Points(ctx, store.Filter{Kernel: literal(of.Kernel), Config: literal(of.Config), Class: of.Class, Scope: store.Main, Kinds: history.OnLine})
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,6 @@ func (s *Server) track(ctx context.Context, of store.Series) (*track, error) {
 	}
 	return one, nil
 }
-
-var onLineKinds = history.OnLine
 
 // literal makes a pattern that only one name matches.
 func literal(name string) string {

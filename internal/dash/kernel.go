@@ -1,7 +1,6 @@
 package dash
 
 import (
-	"cmp"
 	"html/template"
 	"maps"
 	"net/http"
@@ -119,9 +118,6 @@ func (s *Server) kernel(r *http.Request) (*reply, error) {
 		}
 		p.Panels = append(p.Panels, made)
 	}
-	slices.SortStableFunc(p.Panels, func(a, b panel) int {
-		return cmp.Or(cmp.Compare(a.Series.Config, b.Series.Config), cmp.Compare(a.Series.Class, b.Series.Class))
-	})
 	return page("kernel", p)
 }
 

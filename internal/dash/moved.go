@@ -41,7 +41,7 @@ func (s *Server) moves(ctx context.Context, f moveFilter) ([]move, error) {
 		if f.Way == "slower" && verdict != result.Regression || f.Way == "faster" && verdict != result.Improvement {
 			continue
 		}
-		found, err := s.db().Points(ctx, store.Filter{Scope: store.Main, Since: f.Since, Verdict: verdict, Class: f.Class, Kinds: onLineKinds})
+		found, err := s.db().Points(ctx, store.Filter{Scope: store.Main, Since: f.Since, Verdict: verdict, Class: f.Class, Kinds: history.OnLine})
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (s *Server) moves(ctx context.Context, f moveFilter) ([]move, error) {
 		made = append(made, m)
 	}
 	slices.SortStableFunc(made, func(a, b move) int {
-		return cmp.Or(b.Point.Run.Started.Compare(a.Point.Run.Started), cmp.Compare(a.Series.Kernel, b.Series.Kernel), cmp.Compare(a.Series.Config, b.Series.Config))
+		return cmp.Or(b.Point.Run.Started.Compare(a.Point.Run.Started), a.Series.Compare(b.Series))
 	})
 	return made, nil
 }

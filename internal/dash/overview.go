@@ -1,7 +1,6 @@
 package dash
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"html/template"
@@ -138,7 +137,7 @@ var verdicts = append(slices.Clone(result.Verdicts), "")
 
 // tiles returns all series, by kernel and config.
 func (s *Server) tiles(ctx context.Context) ([]tile, error) {
-	points, err := s.db().Latest(ctx, store.Filter{Scope: store.Main, Kinds: onLineKinds}, sparkPoints)
+	points, err := s.db().Latest(ctx, store.Filter{Scope: store.Main, Kinds: history.OnLine}, sparkPoints)
 	if err != nil {
 		return nil, err
 	}
@@ -169,9 +168,7 @@ func (s *Server) tiles(ctx context.Context) ([]tile, error) {
 		}
 		tiles = append(tiles, t)
 	}
-	slices.SortFunc(tiles, func(a, b tile) int {
-		return cmp.Or(cmp.Compare(a.Series.Kernel, b.Series.Kernel), cmp.Compare(a.Series.Config, b.Series.Config), cmp.Compare(a.Series.Class, b.Series.Class))
-	})
+	slices.SortFunc(tiles, func(a, b tile) int { return a.Series.Compare(b.Series) })
 	return tiles, nil
 }
 

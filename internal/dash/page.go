@@ -102,11 +102,12 @@ type frame struct {
 	Tool    string
 	Token   bool // visitors log in, and out
 	Public  bool
+	Frozen  bool // the history takes no new runs
 	Links   site
 }
 
 func (s *Server) frame(title, section string) frame {
-	return frame{Title: title, Section: section, Project: s.Project, Tool: s.Tool, Token: s.Token != "" && title != "Log in", Public: s.Public, Links: site{versions: s.sheets}}
+	return frame{Title: title, Section: section, Project: s.Project, Tool: s.Tool, Token: s.Token != "" && title != "Log in", Public: s.Public, Frozen: s.History.Frozen() != nil, Links: site{versions: s.sheets}}
 }
 
 // render makes a page.

@@ -28,7 +28,7 @@ var branchRefs = []string{"refs/remotes/origin/" + Branch, "refs/heads/" + Branc
 
 // Open opens the history of the project in root. address is that of a database; "": the history is a
 // file of the project. With store.Create it is made where there is none. Where the clone has a branch of
-// segments, its runs are added to the file, as far as they are new.
+// segments, its runs are added to the file, as far as they are new and it can be written.
 func Open(ctx context.Context, root, address string, mode store.Mode) (*History, error) {
 	home := filepath.Join(root, ".pawl")
 	branch := ""
@@ -53,7 +53,7 @@ func Open(ctx context.Context, root, address string, mode store.Mode) (*History,
 		return nil, err
 	}
 	h := &History{db, root}
-	if branch != "" {
+	if branch != "" && h.Frozen() == nil {
 		if _, err := h.ImportBranch(ctx, branch); err != nil {
 			h.Close()
 			return nil, err

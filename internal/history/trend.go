@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -70,9 +69,7 @@ func (h *History) Trends(ctx context.Context, f store.Filter, branch, reference 
 		l := trend.NewLine(points)
 		trends = append(trends, &Trend{Series: s, Branch: line.Branch, Line: l, Times: l.Times()})
 	}
-	slices.SortFunc(trends, func(a, b *Trend) int {
-		return cmp.Or(strings.Compare(a.Kernel, b.Kernel), strings.Compare(a.Config, b.Config), strings.Compare(a.Class, b.Class))
-	})
+	slices.SortFunc(trends, func(a, b *Trend) int { return a.Series.Compare(b.Series) })
 	return trends, nil
 }
 

@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"pawl/internal/diag"
@@ -45,5 +46,31 @@ func TestReferenceTellsTheMachine(t *testing.T) {
 	}
 	if _, err := h.Trends(t.Context(), store.Filter{Kernel: "saxpy"}, "", "nobody/n_1m"); !errors.As(err, new(*diag.Problem)) {
 		t.Errorf("a reference that nobody has measured: %v", err)
+	}
+}
+
+// Trends stand in the order of the numbers in their names.
+func TestTrendsInOrder(t *testing.T) {
+	dir, shas := project(t, 1)
+	h := opened(t, dir)
+	r := report(0, shas[0])
+	want := []string{"gemm2/n_4", "gemm2/n_16", "gemm10/n_4"}
+	for _, name := range []string{"gemm10/n_4", "gemm2/n_16", "gemm2/n_4"} {
+		row := *r.Rows[0]
+		row.Kernel, row.Config, _ = strings.Cut(name, "/")
+		r.Rows = append(r.Rows, &row)
+	}
+	r.Rows = r.Rows[1:]
+	if _, err := h.Add(t.Context(), store.Entry{Report: r}); err != nil {
+		t.Fatal(err)
+	}
+	trends, err := h.Trends(t.Context(), store.Filter{}, "", "")
+	if err != nil || len(trends) != len(want) {
+		t.Fatalf("%d trends, %v", len(trends), err)
+	}
+	for i, one := range trends {
+		if got := one.Kernel + "/" + one.Config; got != want[i] {
+			t.Errorf("trend %d is of %s, want %s", i, got, want[i])
+		}
 	}
 }

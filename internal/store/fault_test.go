@@ -120,6 +120,75 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// On a full disk what is there is read as it is. What would be stored is refused, and says what to do.
+func TestReadOnFullDisk(t *testing.T) {
+	folder := t.TempDir()
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("a small disk needs a mount, which needs root: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(folder, syscall.MNT_DETACH) })
+	place, filler := Place{File: filepath.Join(folder, "history.db")}, filepath.Join(folder, "filler")
+	fill := func() {
+		full, err := os.Create(filler)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = full.Write(make([]byte, 4096))
+		}
+		full.Close()
+	}
+	db := opened(t, place)
+	add(t, db, made(1, 20), made(2, 20))
+	db.Close()
+	fill()
+	db, err := Open(t.Context(), place, Create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	hinted(t, db.Frozen(), "open the history", "make room")
+	if runs, err := db.Runs(t.Context(), Filter{}); err != nil || len(runs) != 2 {
+		t.Errorf("%d runs of 2, %v", len(runs), err)
+	}
+	if _, err := db.Report(t.Context(), made(2, 20).ID); err != nil {
+		t.Error(err)
+	}
+	_, err = db.Add(t.Context(), Entry{Report: made(3, 20)})
+	hinted(t, err, "open the history", "make room")
+	before, err := db.Stamp(t.Context())
+	if again, errAgain := db.Stamp(t.Context()); err != nil || errAgain != nil || again != before {
+		t.Errorf("stamps %q and %q, %v, %v", before, again, err, errAgain)
+	}
+
+	// With room it is written again, and whoever has it open as it was is told.
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	writer := opened(t, place)
+	if writer.Frozen() != nil {
+		t.Error(writer.Frozen())
+	}
+	add(t, writer, made(3, 20))
+	_, err = db.Stamp(t.Context())
+	hinted(t, err, "was written", "start this command again")
+	kept, err := os.ReadFile(place.File + "-wal")
+	if err != nil || len(kept) == 0 {
+		t.Fatalf("%d bytes, %v", len(kept), err)
+	}
+	writer.Close()
+	_, err = db.Stamp(t.Context())
+	hinted(t, err, "was written", "start this command again")
+
+	// What an interrupted writer has left beside the file is not passed over.
+	if err := os.WriteFile(place.File+"-wal", kept, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	fill()
+	_, err = Open(t.Context(), place, Create)
+	hinted(t, err, "open the history", "make room")
+}
+
 func TestNewerHistoryIsRefused(t *testing.T) {
 	both(t, func(t *testing.T, place Place) {
 		db := opened(t, place)

@@ -48,7 +48,11 @@ func openPostgres(ctx context.Context, address string) (*DB, error) {
 			db.secrets = append(db.secrets, secret)
 		}
 	}
-	return open(ctx, db)
+	if err := db.migrate(ctx, migrations); err != nil {
+		db.sql.Close()
+		return nil, db.explain("open the history", err)
+	}
+	return db, nil
 }
 
 // schemaName is where the tables are: the database may have other ones.

@@ -15,7 +15,7 @@ type listed struct {
 	of map[int64]*Series
 }
 
-// Series lists the kernels and configs that the history has points of.
+// Series lists the kernels and configs that the history has points of, in their order.
 func (db *DB) Series(ctx context.Context, f Filter) ([]Series, error) {
 	list, err := db.selectSeries(ctx, f)
 	return list, db.explain("list the kernels", err)
@@ -40,9 +40,7 @@ func (db *DB) selectSeries(ctx context.Context, f Filter) ([]Series, error) {
 		return nil, err
 	}
 	list := slices.DeleteFunc(all, func(s Series) bool { return !f.matches(s) })
-	slices.SortFunc(list, func(a, b Series) int {
-		return cmp.Or(strings.Compare(a.Kernel, b.Kernel), strings.Compare(a.Config, b.Config), strings.Compare(a.Class, b.Class))
-	})
+	slices.SortFunc(list, Series.Compare)
 	return list, nil
 }
 

@@ -5,18 +5,24 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"pawl/internal/diag"
 )
 
 // applicationID marks a file of SQLite as a history of pawl: "pawl".
 const applicationID = 0x7061776c
 
-// openSQLite opens a file. Writers wait up to ten seconds for each other; readers never wait.
+// openSQLite opens a file. Writers wait up to ten seconds for each other; readers never wait. Where nothing can be
+// written, on a full disk or in somebody else's folder, what is there is read as it is, if the file has it whole.
 func openSQLite(ctx context.Context, file string) (*DB, error) {
 	abs, err := filepath.Abs(file)
 	if err != nil {
@@ -29,12 +35,65 @@ func openSQLite(ctx context.Context, file string) (*DB, error) {
 		"_synchronous":  {"NORMAL"},
 		"_txlock":       {"immediate"}, // a transaction that reads first could not write after another's write
 	}.Encode()}
-	handle, err := sql.Open("sqlite", address.String())
-	if err != nil {
-		return nil, fmt.Errorf("open the history %s: %w", file, err)
+	db, err := openFile(ctx, file, address)
+	if err == nil {
+		return db, nil
 	}
-	handle.SetMaxOpenConns(8) // each has a cache of its own
-	return open(ctx, &DB{sql: handle, dialect: sqliteDialect, where: file})
+	explained := db.explain("open the history", err)
+	before := stillOf(file)
+	if before == nil || !slices.Contains(cannotWrite, sqliteCode(err)) {
+		return nil, explained
+	}
+	address.RawQuery = url.Values{"immutable": {"1"}, "_pragma": {"cache_size(-16384)"}}.Encode()
+	if db, err = openFile(ctx, file, address); err != nil {
+		return nil, explained
+	}
+	db.frozen, db.still = explained, before
+	return db, nil
+}
+
+// cannotWrite are the errors of a place that takes nothing: even a reader of SQLite makes files beside the history.
+var cannotWrite = []int{sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+
+// openFile returns the history in a file. With an error it has a DB, too, to explain it.
+func openFile(ctx context.Context, file string, address url.URL) (*DB, error) {
+	db := &DB{dialect: sqliteDialect, where: file}
+	var err error
+	if db.sql, err = sql.Open("sqlite", address.String()); err != nil {
+		return db, err
+	}
+	db.sql.SetMaxOpenConns(8) // each has a cache of its own
+	if err := db.migrate(ctx, migrations); err != nil {
+		_ = db.sql.Close()
+		return db, err
+	}
+	return db, nil
+}
+
+// stillOf returns the state of a history that the file alone has whole; nil: some of it is in a file beside it, which
+// somebody writes or was interrupted at.
+func stillOf(file string) os.FileInfo {
+	for _, ending := range []string{"-wal", "-journal"} {
+		if info, err := os.Stat(file + ending); !errors.Is(err, fs.ErrNotExist) && (err != nil || info.Size() > 0) {
+			return nil
+		}
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// thawed reports that a history that was opened as it was has been written since: what is read of it may be of two
+// states.
+func (db *DB) thawed() error {
+	if now := stillOf(db.where); now != nil && now.Size() == db.still.Size() && now.ModTime().Equal(db.still.ModTime()) {
+		return nil
+	}
+	return &diag.Problem{
+		Message: fmt.Sprintf("the history %s was written, and is open as it was when it could not be", db.where), Hint: "start this command again: it opens the history as it is now",
+	}
 }
 
 var sqliteDialect = dialect{

@@ -33,6 +33,9 @@ func (db *DB) stamp(ctx context.Context) (string, error) {
 	if err := db.replaced(); err != nil {
 		return "", err
 	}
+	if db.frozen != nil {
+		return "frozen", db.thawed()
+	}
 	// SQLite counts the changes that a connection sees others make: one that is asked nothing else
 	// sees all of them.
 	w := &db.watch

@@ -50,6 +50,9 @@ type DB struct {
 	stmts   sync.Map // prepared, by their text
 	series  sync.Map // numbers of series, by those of their names
 	listed  listed
+
+	frozen error       // why nothing can be written; nil: it can
+	still  os.FileInfo // of a frozen history, when it was opened
 }
 
 // Mode says what is done where there is no history.
@@ -72,19 +75,15 @@ func Open(ctx context.Context, place Place, mode Mode) (*DB, error) {
 	return openSQLite(ctx, place.File)
 }
 
-func open(ctx context.Context, db *DB) (*DB, error) {
-	if err := db.migrate(ctx, migrations); err != nil {
-		db.sql.Close()
-		return nil, db.explain("open the history", err)
-	}
-	return db, nil
-}
-
 // Close closes the history.
 func (db *DB) Close() {
 	db.watch.close()
 	_ = db.sql.Close()
 }
+
+// Frozen returns why the history takes nothing: it was opened where nothing can be written, and is read as it is; nil:
+// it can be written.
+func (db *DB) Frozen() error { return db.frozen }
 
 // Where says where the history lies: a file, or the host and the name of a database.
 func (db *DB) Where() string { return db.where }
@@ -111,6 +110,9 @@ func (db *DB) prepared(ctx context.Context, text string) (*sql.Stmt, error) {
 
 // write runs a transaction. One that another writer has got in the way of begins again.
 func (db *DB) write(ctx context.Context, doing string, do func(*sql.Tx) error) error {
+	if db.frozen != nil {
+		return db.frozen
+	}
 	var err error
 	for try := range writeTries {
 		if err = db.attempt(ctx, do); err == nil || !db.dialect.again(err) {
