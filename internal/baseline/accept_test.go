@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +74,41 @@ func TestAcceptOfWhatWasNotCompared(t *testing.T) {
 		}
 		if rows, err := acceptable(report, "", []string{"k/c"}); err != nil || len(rows) != 1 {
 			t.Errorf("%s, named: %v", name, err)
+		}
+	}
+}
+
+// What failed and is not accepted is named: a slower row that somebody left out, and what nobody accepts
+// without naming it.
+func TestAcceptSaysWhatIsLeft(t *testing.T) {
+	row := func(kernel string, verdict result.Verdict) *result.Row {
+		return &result.Row{Kernel: kernel, Config: "c", Class: "gpu", Verdict: verdict}
+	}
+	report := &result.Report{DeviceClass: "gpu", Rows: []*result.Row{
+		row("slow", result.Regression), row("slower", result.Regression), row("wrong", result.Incorrect), row("cheat", result.Rejected),
+		row("dead", result.Broken), row("fast", result.Improvement), row("same", result.Unchanged),
+	}}
+	other := row("host", result.Broken)
+	other.Class = "host-some"
+	report.Rows = append(report.Rows, other)
+	for _, c := range []struct{ patterns, class, want string }{
+		{"", "", "wrong dead cheat host"},
+		{"", "gpu", "wrong dead cheat"},
+		{"slow", "gpu", "slower wrong dead cheat"},
+	} {
+		rows, err := acceptable(report, c.class, strings.Fields(c.patterns))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := map[string]bool{}, map[string]bool{}
+		for _, row := range left(report, c.class, rows) {
+			got[row.Kernel] = true
+		}
+		for _, name := range strings.Fields(c.want) {
+			want[name] = true
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }
