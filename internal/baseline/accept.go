@@ -165,13 +165,23 @@ func current(ctx context.Context, dir string, report *result.Report) error {
 		return &diag.Problem{Message: "the last check ran without a commit", Hint: again}
 	case report.Commit.Dirty:
 		return &diag.Problem{Message: "the last check was of files that were not committed", Hint: again}
-	case report.Commit.SHA != head.SHA:
+	case report.Commit.SHA != head.SHA && !sameSources(ctx, dir, report.Commit.SHA, head.SHA):
 		return &diag.Problem{
 			Message: fmt.Sprintf("the last check was of commit %s, and %s is checked out", git.Short(report.Commit.SHA), git.Short(head.SHA)),
 			Hint:    "run pawl check again",
 		}
 	}
 	return nil
+}
+
+// sameSources reports whether a commit has descended from another, and nothing but pawl's own files has
+// changed since: the first baseline is committed, and the rest of the same check accepted after that.
+func sameSources(ctx context.Context, dir, from, to string) bool {
+	if base, err := git.MergeBase(ctx, dir, from, to); err != nil || base != from {
+		return false
+	}
+	changed, err := git.Changed(ctx, dir, from, to)
+	return err == nil && !slices.ContainsFunc(changed, func(file string) bool { return !strings.Contains("/"+file, "/.pawl/") })
 }
 
 // acceptable returns the rows that the user named, or those that failed as regressions or are

@@ -3,6 +3,7 @@ package baseline
 import (
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -110,5 +111,48 @@ func TestAcceptSaysWhatIsLeft(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Errorf("%+v: %v", c, got)
 		}
+	}
+}
+
+// A check stays one of the checked-out code while only the baseline is committed.
+func TestAcceptAfterTheBaselineWasCommitted(t *testing.T) {
+	dir := t.TempDir()
+	git := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	commit := func(file string) string {
+		t.Helper()
+		path := filepath.Join(dir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		git("add", "--all", "--force")
+		git("commit", "--quiet", "-m", file)
+		return git("rev-parse", "HEAD")
+	}
+	git("init", "--quiet")
+	first := commit("kernel.c")
+	report := &result.Report{Commit: &result.Commit{SHA: first}}
+	commit("kernels/.pawl/baseline/gpu.json")
+	second := commit(".pawl/baseline/gpu.json")
+	if err := current(t.Context(), dir, report); err != nil {
+		t.Error(err)
+	}
+	commit("kernel.h")
+	if err := current(t.Context(), dir, report); err == nil || !strings.Contains(err.Error(), "the last check was of commit") {
+		t.Errorf("after a change of the code: %v", err)
+	}
+	git("checkout", "--quiet", first)
+	report.Commit.SHA = second
+	if err := current(t.Context(), dir, report); err == nil {
+		t.Error("a check of a later commit counts for an earlier one")
 	}
 }
