@@ -28,31 +28,46 @@ type Acceptance struct {
 	Warn     func(problem error) // called for unreadable reports; may be nil
 }
 
+// Acceptances is what an Accept came to.
+type Acceptances struct {
+	Made   []Accepted
+	Left   []*result.Row // failed the check, and were not accepted
+	Folder string        // that has changed
+}
+
 // Accept makes results of a check of the current commit the baseline, and records who wanted that
-// and why. It returns what has been written, even if a disk then failed, and the folder that has
-// changed.
-func Accept(ctx context.Context, w Where, a Acceptance) (accepted []Accepted, folder string, err error) {
+// and why. It returns what has been written, even if a disk then failed.
+func Accept(ctx context.Context, w Where, a Acceptance) (out Acceptances, err error) {
 	if strings.TrimSpace(a.Reason) == "" {
-		return nil, "", errors.New("--reason: say why these results should become the baseline")
+		return out, errors.New("--reason: say why these results should become the baseline")
 	}
 	dir, err := w.folder()
 	if err != nil {
-		return nil, "", err
+		return out, err
 	}
 	report, err := a.report(dir, w.Class)
 	if err != nil {
-		return nil, "", err
+		return out, err
 	}
 	if err := current(ctx, dir, report); err != nil {
-		return nil, "", err
+		return out, err
 	}
 	rows, err := acceptable(report, w.Class, a.Patterns)
 	if err != nil {
-		return nil, "", err
+		return out, err
 	}
 	store := ratchet.Open(dir)
-	accepted, err = acceptance{store: store, report: report, who: ratchet.Who(ctx, dir), reason: a.Reason}.all(ctx, rows)
-	return accepted, filepath.Dir(store.Path(report.DeviceClass)), err
+	out.Made, err = acceptance{store: store, report: report, who: ratchet.Who(ctx, dir), reason: a.Reason}.all(ctx, rows)
+	out.Left, out.Folder = left(report, w.Class, rows), filepath.Dir(store.Path(report.DeviceClass))
+	return out, err
+}
+
+// left returns the rows of a class that fail the check and are not among those that were accepted.
+func left(report *result.Report, class string, accepted []*result.Row) []*result.Row {
+	failing := []result.Verdict{result.Regression, result.Incorrect, result.Rejected, result.Broken}
+	return slices.DeleteFunc(slices.Clone(report.Rows), func(row *result.Row) bool {
+		return !slices.Contains(failing, row.Verdict) || slices.Contains(accepted, row) || class != "" && class != classOf(report, row)
+	})
 }
 
 // report returns the report that the user named, or that of the last check.
@@ -150,13 +165,23 @@ func current(ctx context.Context, dir string, report *result.Report) error {
 		return &diag.Problem{Message: "the last check ran without a commit", Hint: again}
 	case report.Commit.Dirty:
 		return &diag.Problem{Message: "the last check was of files that were not committed", Hint: again}
-	case report.Commit.SHA != head.SHA:
+	case report.Commit.SHA != head.SHA && !sameSources(ctx, dir, report.Commit.SHA, head.SHA):
 		return &diag.Problem{
 			Message: fmt.Sprintf("the last check was of commit %s, and %s is checked out", git.Short(report.Commit.SHA), git.Short(head.SHA)),
 			Hint:    "run pawl check again",
 		}
 	}
 	return nil
+}
+
+// sameSources reports whether a commit has descended from another, and nothing but pawl's own files has
+// changed since: the first baseline is committed, and the rest of the same check accepted after that.
+func sameSources(ctx context.Context, dir, from, to string) bool {
+	if base, err := git.MergeBase(ctx, dir, from, to); err != nil || base != from {
+		return false
+	}
+	changed, err := git.Changed(ctx, dir, from, to)
+	return err == nil && !slices.ContainsFunc(changed, func(file string) bool { return !strings.Contains("/"+file, "/.pawl/") })
 }
 
 // acceptable returns the rows that the user named, or those that failed as regressions or are

@@ -1,11 +1,8 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"time"
 
 	"pawl/internal/curve"
 	"pawl/internal/measure"
@@ -67,25 +64,23 @@ func (c *check) cite(rows []*judged) {
 		}
 		count[found]++
 	}
-	const longer = 30 * time.Minute
-	var all, later *result.FalseAlarms
-	fewest := math.MaxInt
+	var all *result.FalseAlarms
+	var fewest *curve.Curve
 	for _, found := range known {
 		one := found.Alarms(count[found])
 		if one == nil {
 			return
 		}
-		all, fewest = together(all, one), min(fewest, one.Decisions)
-		later = together(later, cmp.Or(found.AlarmsAfter(longer, count[found]), one))
+		all = together(all, one)
+		if fewest == nil || one.Decisions < fewest.Alarms(count[fewest]).Decisions {
+			fewest = found
+		}
 	}
 	if all == nil || all.PerRun <= curve.Telling {
 		c.report.FalseAlarms = all
 		return
 	}
-	c.report.Uncited = fmt.Sprintf("false alarms are not known: the calibration has too few decisions, %s so far", unit.Count(fewest))
-	if later.PerRun < all.PerRun {
-		c.report.Uncited += fmt.Sprintf("; pawl calibrate --for %.0fm gives about < %s per run", longer.Minutes(), unit.PercentPlain(later.PerRun))
-	}
+	c.report.Uncited = fmt.Sprintf("false alarms are not known: the calibration has too few decisions, %s so far; %s", unit.Count(fewest.Alarms(1).Decisions), fewest.Lacking(all.Configs))
 }
 
 // together combines how often the rows of two devices fail without a cause; a may be nil.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,12 +102,15 @@ func TestCalibrationOfOneDeviceOnly(t *testing.T) {
 func TestCalibrationThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	calibratedBy(t, 12, folder, "some-gpu", "570", 0.0001, time.Now())
+	gpu := calibratedBy(t, 12, folder, "some-gpu", "570", 0.0001, time.Now())
 	calibrated(t, folder, "host-some", "", 0.001, time.Now())
 	c, rows := mixedCheck(folder)
 	c.cite(rows)
-	if want := "false alarms are not known: the calibration has too few decisions, 12 so far; pawl calibrate --for 30m gives about < 2.0% per run"; c.report.FalseAlarms != nil || c.report.Uncited != want {
+	if want := "false alarms are not known: the calibration has too few decisions, 12 so far; checks cite a bound of at most 20.0% of runs; for runs of 10 rows that takes at most about 15 more minutes at this pace: pawl calibrate --for 15m"; c.report.FalseAlarms != nil || c.report.Uncited != want {
 		t.Errorf("%+v, %q", c.report.FalseAlarms, c.report.Uncited)
+	}
+	if said := gpu.Lacking(10); !strings.HasSuffix(c.report.Uncited, said) {
+		t.Errorf("%q, and pawl calibrate says %q", c.report.Uncited, said)
 	}
 	c, rows = mixedCheck(folder)
 	c.cite(rows[2:])

@@ -43,7 +43,7 @@ func TestRoundingNamesTheTolerance(t *testing.T) {
 		"right":              {with(func(o *result.OutputError) { o.Wrong = 0 }), nil, "", nil, ""},
 		"beyond the rival's": {with(func(o *result.OutputError) { o.Wrong, o.Worst = 0, nil }), nil, "", nil, ""},
 	} {
-		v := &verified{built: &built{planned: &planned{candidate: &lab.Job{Record: lab.Record{Build: &result.Build{Flags: test.flags}}}}}, exam: &exam{whose: test.whose}}
+		v := &verified{built: &built{planned: &planned{candidate: &lab.Job{Record: lab.Record{Build: &result.Build{Flags: test.flags}}}}}, exam: &exam{whose: test.whose, Exam: lab.Exam{Answers: &lab.Answers{Oracle: &spec.Oracle{}}}}}
 		v.candidate.Variant.Kernel = &spec.Kernel{Cell: spec.CellHost}
 		notes := (&check{}).noteRounding(v, &result.Case{Outputs: []result.OutputError{test.output}})
 		if len(notes) != min(1, len(test.want)) {
@@ -72,7 +72,7 @@ func TestRoundingOfSeveralOutputs(t *testing.T) {
 	one := result.OutputError{Name: "y", Count: 10, Wrong: 4, MaxAbs: 2.3e-5, RMS: 5e-6, Atol: 1e-5, Worst: &result.Element{Got: "0.500023", Want: "0.5"}}
 	other := one
 	other.Name, other.MaxAbs = "z", 1.1e-5
-	v := &verified{built: &built{planned: &planned{candidate: &lab.Job{}}}, exam: &exam{}}
+	v := &verified{built: &built{planned: &planned{candidate: &lab.Job{}}}, exam: &exam{Exam: lab.Exam{Answers: &lab.Answers{}}}}
 	v.candidate.Variant.Kernel = &spec.Kernel{Cell: spec.CellPython, Tolerance: spec.Tolerance{Atol: 1e-5}}
 	notes := (&check{}).noteRounding(v, &result.Case{Outputs: []result.OutputError{one, other}})
 	if len(notes) != 1 || !strings.Contains(notes[0].Hint, "{atol: 5e-05}") {
@@ -90,5 +90,23 @@ func TestRoundingOfNeighboursIsSaidFirst(t *testing.T) {
 	text := maybeRounding("y: 3 of 4097 elements are wrong (y[1234] is 0.500023 and must be 0.5)")[:shown]
 	if !strings.Contains(text, "may be rounding, which a tolerance in pawl.yaml can allow") {
 		t.Error(text)
+	}
+}
+
+// A sum of many terms rounds more than one of few: the same error is a wrong answer of a short sum.
+func TestRoundingOfLongSums(t *testing.T) {
+	wrong := result.OutputError{ // sums of squares of 2¹⁸ numbers, in float and in double
+		Name: "out", Count: 1, Wrong: 1, MaxAbs: 13.3, MaxRel: 5.08e-5, RMS: 13.3, Atol: 1e-5, Rtol: 1e-5, Worst: &result.Element{Got: "261788.7", Want: "261775.41"},
+	}
+	for elements, told := range map[int64]bool{1 << 18: true, 1 << 12: false} {
+		v := &verified{built: &built{planned: &planned{candidate: &lab.Job{}}}, exam: &exam{Exam: lab.Exam{Answers: &lab.Answers{}}}}
+		v.candidate.Variant.Kernel = &spec.Kernel{Cell: spec.CellPython}
+		v.candidate.Instance = &spec.Instance{Args: []spec.InstanceArg{
+			{Name: "x", Buffer: true, Role: spec.RoleIn, Elements: elements}, {Name: "out", Buffer: true, Role: spec.RoleOut, Elements: 1 << 30}, {Name: "n"},
+		}}
+		notes := (&check{}).noteRounding(v, &result.Case{Outputs: []result.OutputError{wrong}})
+		if (len(notes) == 1) != told || told && !strings.Contains(notes[0].Hint, "an oracle: in pawl.yaml says which version is nearer") {
+			t.Errorf("%d elements: %+v", elements, notes)
+		}
 	}
 }

@@ -94,6 +94,7 @@ func (c *check) verifyTimedSamples(ctx context.Context, j *judged, room *examRoo
 			defer func() { _ = room.close(ctx) }() // a cell may have ended
 		case one.Reason != "":
 			v.Failed++
+			j.notes = append(j.notes, c.noteRounding(j.verified, one)...)
 		default:
 			v.Passed++
 			verified++

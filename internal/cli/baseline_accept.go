@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -35,17 +36,25 @@ Commit the baseline with the change it belongs to: the report of that change sho
 }
 
 func runAccept(ctx context.Context, e *env, opts *acceptOptions, patterns []string) error {
-	accepted, folder, err := baseline.Accept(ctx, opts.Where, baseline.Acceptance{
+	out, err := baseline.Accept(ctx, opts.Where, baseline.Acceptance{
 		Patterns: patterns, Reason: opts.reason, From: opts.from, Warn: func(problem error) { e.warn("%v", problem) },
 	})
 	style := e.style()
-	for _, a := range accepted {
+	for _, a := range out.Made {
 		e.print("%s %s: %s\n", style.Yellow("accepted"), style.Bold(a.Entry.Name), a)
 	}
-	if len(accepted) > 0 {
-		e.print("reason: %s\n", accepted[0].Entry.Moved().Reason)
-		e.print("next: git add %s && git commit\n", relative(folder))
+	if len(out.Made) == 0 {
+		return err
 	}
+	var left []string
+	for _, row := range out.Left {
+		left = append(left, fmt.Sprintf("%s (%s)", row.Name(), row.Verdict))
+	}
+	if len(left) > 0 {
+		e.print("not accepted, and failing: %s\n", strings.Join(left, ", "))
+	}
+	e.print("reason: %s\n", out.Made[0].Entry.Moved().Reason)
+	e.print("next: git add %s && git commit\n", relative(out.Folder))
 	return err
 }
 

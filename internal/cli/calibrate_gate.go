@@ -91,11 +91,7 @@ func prospects(c *calibrate.Curve, complete bool) string {
 	case cited:
 		return ""
 	}
-	text := fmt.Sprintf("this is too little: checks cite a bound of at most %s of runs", unit.PercentPlain(calibrate.Telling))
-	if more := c.Until(rows); more > 0 {
-		return text + fmt.Sprintf("; at this pace that takes at most about %.0f more minutes: pawl calibrate --for %.0fm", more.Minutes(), more.Minutes())
-	}
-	return text + ", which at this pace takes more than a day"
+	return "this is too little: " + c.Lacking(rows)
 }
 
 // levelCells returns a level's line of the table.

@@ -43,7 +43,7 @@ func TestShortCalibrationSaysSo(t *testing.T) {
 	}
 	var out bytes.Buffer
 	for decisions, want := range map[int]string{
-		12:  "this is too little: checks cite a bound of at most 20.0% of runs; at this pace that takes at most about 25 more minutes: pawl calibrate --for 25m",
+		12:  "this is too little: checks cite a bound of at most 20.0% of runs; for runs of 10 rows that takes at most about 25 more minutes at this pace: pawl calibrate --for 25m",
 		400: "",
 	} {
 		out.Reset()

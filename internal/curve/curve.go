@@ -17,6 +17,7 @@ import (
 	"pawl/internal/result"
 	"pawl/internal/spec"
 	"pawl/internal/stat"
+	"pawl/internal/unit"
 )
 
 // Schema is the version of the file format.
@@ -210,6 +211,21 @@ func (c *Curve) Until(rows int) time.Duration {
 		}
 	}
 	return 0
+}
+
+// usualRows is how many rows a run is taken to have, at least, where somebody asks how much longer to
+// calibrate: pawl calibrate, which sees no run, and a small check have one answer.
+const usualRows = 10
+
+// Lacking says what a bound must come to that checks cite, and how much longer that takes for runs of this
+// many rows.
+func (c *Curve) Lacking(rows int) string {
+	rows = max(rows, usualRows)
+	text := fmt.Sprintf("checks cite a bound of at most %s of runs; for runs of %s rows that takes ", unit.PercentPlain(Telling), unit.Count(rows))
+	if more := c.Until(rows); more > 0 {
+		return text + fmt.Sprintf("at most about %.0f more minutes at this pace: pawl calibrate --for %.0fm", more.Minutes(), more.Minutes())
+	}
+	return text + "more than a day at this pace"
 }
 
 func (c *Curve) alarms(rows int, grown float64) *result.FalseAlarms {

@@ -113,7 +113,7 @@ func attentive(r *result.Report) *result.Report {
 	out := *r
 	out.Rows = make([]*result.Row, 0, len(r.Rows))
 	type remark struct{ row, sentence, hint, code string }
-	var all, grave []remark
+	var all, grave, rounded []remark
 	add := func(row *result.Row, sentence, hint string) {
 		made := remark{row: row.Name(), sentence: sentence, hint: hint}
 		if m := row.Moved; m != nil && strings.HasSuffix(sentence, m.Refused) && refused(row) {
@@ -128,6 +128,14 @@ func attentive(r *result.Report) *result.Report {
 	for _, c := range checkedRows(r) {
 		row := *c.row
 		row.Warnings = slices.DeleteFunc(slices.Clone(row.Warnings), func(w result.Warning) bool { return w.Code == string(result.Accepted) })
+		if row.Verdict == result.Incorrect {
+			row.Warnings = slices.DeleteFunc(row.Warnings, func(w result.Warning) bool {
+				if w.Code == roundingCode {
+					rounded = append(rounded, remark{row: row.Name(), sentence: w.Message, hint: w.Hint})
+				}
+				return w.Code == roundingCode
+			})
+		}
 		out.Rows = append(out.Rows, &row)
 		for _, side := range row.Sides {
 			for _, sentence := range side.Reason {
@@ -154,12 +162,24 @@ func attentive(r *result.Report) *result.Report {
 	said := func(remarks []remark) []result.Warning {
 		return each(grouped(remarks, func(s remark) string { return s.sentence }), func(g group[remark]) result.Warning {
 			names := few(each(g.items, func(s remark) string { return s.row }))
+			if len(g.items) > 1 {
+				g.name = strings.Replace(g.name, "does not become the baseline: its answers", "do not become the baseline: their answers", 1)
+				g.name = strings.Replace(g.name, "does not become the baseline", "do not become the baseline", 1)
+			}
 			return result.Warning{Code: g.items[0].code, Message: names + ": " + g.name, Hint: g.items[0].hint}
 		})
 	}
 	out.Warnings = slices.Concat(said(grave), r.Warnings, said(all))
+	if len(rounded) > 0 { // before all others: it may excuse a row that failed
+		first, others := rounded[0], distinct(each(rounded[1:], func(s remark) string { return s.row }))
+		message := first.row + ": " + first.sentence + prefixed("; likewise ", few(slices.DeleteFunc(others, func(name string) bool { return name == first.row })))
+		out.Warnings = slices.Insert(out.Warnings, 0, result.Warning{Code: roundingCode, Message: message, Hint: first.hint})
+	}
 	return &out
 }
+
+// roundingCode is the code of warnings about wrong answers that may be rounding.
+const roundingCode = "rounding"
 
 // refusedCode is the code of warnings about rows that --update-baseline was to make the baseline.
 const refusedCode = "refused"

@@ -245,9 +245,9 @@ func acceptable(slower []checked) string {
 	case 0:
 		return ""
 	case 1:
-		return "if it is meant: pawl baseline accept " + term.ShellLine(slower[0].row.Name()) + " --reason '…'"
+		return "if the regression is meant: pawl baseline accept " + term.ShellLine(slower[0].row.Name()) + " --reason '…'"
 	}
-	return "if they are meant: pawl baseline accept --reason '…'"
+	return "if the regressions are meant: pawl baseline accept --reason '…'"
 }
 
 // shrinkable says how to find the smallest case of wrong answers; "" where none is wrong, or no oracle

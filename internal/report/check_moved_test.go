@@ -112,7 +112,7 @@ func TestRefusedUpdateIsNeverSilent(t *testing.T) {
 		last string
 		said string // before it; "": nothing
 	}{
-		"all":      {[]*result.Row{row("a", result.New, stays), row("b", result.New, stays)}, "gate passed: 2 new; no baseline was made", "  ! k/a, k/b: does not become the baseline: the kernel has no oracle (give it an oracle)\n"},
+		"all":      {[]*result.Row{row("a", result.New, stays), row("b", result.New, stays)}, "gate passed: 2 new; no baseline was made", "  ! k/a, k/b: do not become the baseline: the kernel has no oracle (give it an oracle)\n"},
 		"some":     {[]*result.Row{row("a", result.New, stays), row("b", result.New, done)}, "gate passed: 2 new; 1 of 2 did not become the baseline", "  ! k/a: does not become"},
 		"a faster": {[]*result.Row{row("a", result.Improvement, result.Moved{Asked: true, Refused: why, From: bestCommit})}, "gate passed: 1 improvement; the baseline did not move", "  ! k/a: does not become"},
 		"unasked":  {[]*result.Row{row("a", result.New, result.Moved{Refused: why})}, "gate passed: 1 new", ""},

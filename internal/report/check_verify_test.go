@@ -181,3 +181,19 @@ func TestPlainName(t *testing.T) {
 		}
 	}
 }
+
+// Wrong answers that may be rounding are the first doubt: whoever sees only one sees what may excuse a row.
+func TestRoundingIsTheFirstDoubt(t *testing.T) {
+	r := everything()
+	for i, name := range []string{"a", "b"} {
+		row := *r.Rows[0]
+		row.Kernel, row.Verdict = name, result.Incorrect
+		row.Warnings = []result.Warning{{Code: "whole-file", Message: "whole"}, {Code: "rounding", Message: "as those of rounding are: " + name, Hint: "a tolerance admits it"}}
+		r.Rows = append(r.Rows[:i+2:i+2], append([]*result.Row{&row}, r.Rows[i+2:]...)...)
+	}
+	r.Rows[0].Warnings = append(r.Rows[0].Warnings, result.Warning{Code: "rounding", Message: "of a right row"})
+	text := textIn(t, r, TextOptions{})
+	if !strings.Contains(text, "doubts (-v shows all): a/"+r.Rows[0].Config+": as those of rounding are: a; likewise b/"+r.Rows[0].Config+" (a tolerance admits it)\n") {
+		t.Error(text)
+	}
+}

@@ -93,7 +93,7 @@ func TestUndecidedIsNeverSilent(t *testing.T) {
 		{false, []*result.Row{kept(), open("k/a", nil)}, "gate passed: 1 inconclusive, 1 maintained; to decide k/a: a quieter machine; in CI use --strict, which exits 2 for this"},
 		{false, []*result.Row{kept(), suspect()}, "gate passed: 2 maintained, 1 suspicious; in CI use --strict, which exits 2 for this"},
 		{true, []*result.Row{kept(), suspect()}, "gate not passed: 2 maintained, 1 suspicious"},
-		{false, []*result.Row{{Kernel: "k", Verdict: result.Regression}, open("k/a", some)}, "gate failed: 1 regression, 1 inconclusive; if it is meant: pawl baseline accept k --reason '…'; to decide k/a: 9 more cells (--budget 12s) or a quieter machine"},
+		{false, []*result.Row{{Kernel: "k", Verdict: result.Regression}, open("k/a", some)}, "gate failed: 1 regression, 1 inconclusive; if the regression is meant: pawl baseline accept k --reason '…'; to decide k/a: 9 more cells (--budget 12s) or a quieter machine"},
 		{false, []*result.Row{kept()}, "gate passed: 1 maintained"},
 	} {
 		r := checkOf(test.rows...)
@@ -149,8 +149,8 @@ func TestFailedGateNamesNextStep(t *testing.T) {
 		rows []*result.Row
 		want string
 	}{
-		{[]*result.Row{slower("a b")}, "gate failed: 1 regression; if it is meant: pawl baseline accept 'k/a b' --reason '…'"},
-		{[]*result.Row{slower("a"), slower("b")}, "gate failed: 2 regressions; if they are meant: pawl baseline accept --reason '…'"},
+		{[]*result.Row{slower("a b")}, "gate failed: 1 regression; if the regression is meant: pawl baseline accept 'k/a b' --reason '…'"},
+		{[]*result.Row{slower("a"), slower("b")}, "gate failed: 2 regressions; if the regressions are meant: pawl baseline accept --reason '…'"},
 		{[]*result.Row{wrong("k", "softmax"), wrong("k", "softmax"), wrong("m", "softmax")}, "gate failed: 3 incorrect; pawl fuzz k m finds the smallest case that fails"},
 		{[]*result.Row{wrong("k", result.BaseVersion)}, "gate failed: 1 incorrect"},
 	} {
