@@ -189,9 +189,20 @@ func (db *DB) same(ctx context.Context, tx *sql.Tx, p *prepared) error {
 		return err
 	}
 	// Other spaces, another order of fields or another way to write a number make no difference.
-	var a, b any
-	if json.Unmarshal(stored, &a) == nil && json.Unmarshal(p.json, &b) == nil && reflect.DeepEqual(a, b) {
+	var a, b map[string]any
+	read := json.Unmarshal(stored, &a) == nil && json.Unmarshal(p.json, &b) == nil
+	if read && reflect.DeepEqual(a, b) {
 		return nil
+	}
+	if read && !reflect.DeepEqual(a["origin"], b["origin"]) {
+		delete(a, "origin")
+		delete(b, "origin")
+		if reflect.DeepEqual(a, b) {
+			return &diag.Problem{
+				Message: fmt.Sprintf("store the run: the history (%s) has run %s already, as a run of another branch or pull request", db.where, p.run.ID),
+				Hint:    "import it with the --pull that it was imported with; pawl history list shows what it is a run of",
+			}
+		}
 	}
 	return &diag.Problem{
 		Message: fmt.Sprintf("store the run: the history (%s) has run %s already, with another report", db.where, p.run.ID),
