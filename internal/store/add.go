@@ -190,11 +190,10 @@ func (db *DB) same(ctx context.Context, tx *sql.Tx, p *prepared) error {
 	}
 	// Other spaces, another order of fields or another way to write a number make no difference.
 	var a, b map[string]any
-	read := json.Unmarshal(stored, &a) == nil && json.Unmarshal(p.json, &b) == nil
-	if read && reflect.DeepEqual(a, b) {
-		return nil
-	}
-	if read && !reflect.DeepEqual(a["origin"], b["origin"]) {
+	if json.Unmarshal(stored, &a) == nil && json.Unmarshal(p.json, &b) == nil {
+		if reflect.DeepEqual(a, b) {
+			return nil
+		}
 		delete(a, "origin")
 		delete(b, "origin")
 		if reflect.DeepEqual(a, b) {

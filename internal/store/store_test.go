@@ -72,6 +72,11 @@ func TestAddOnce(t *testing.T) {
 		if _, err := db.Add(t.Context(), Entry{Report: made(2, 10)}, Entry{Report: other}); err == nil || !strings.Contains(err.Error(), "with another report") {
 			t.Errorf("another report of the same run: %v", err)
 		}
+		other = made(1, 100)
+		other.Origin = &result.Origin{Branch: "main", Pull: 7}
+		if _, err := db.Add(t.Context(), Entry{Report: other}); err == nil || !strings.Contains(err.Error(), "another branch or pull request") {
+			t.Errorf("the same run of a pull request: %v", err)
+		}
 		again := opened(t, place)
 		got, err := again.Report(t.Context(), want.ID)
 		if err != nil {
