@@ -379,6 +379,34 @@ func TestRunsAreNeverMistaken(t *testing.T) {
 	})
 }
 
+// The stamp is another one after each change, whoever made it, and else the same.
+func TestStamp(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		server, other := opened(t, place), opened(t, place)
+		seen := map[string]bool{}
+		stamp := func(fresh bool) {
+			t.Helper()
+			now, err := server.Stamp(t.Context())
+			if err != nil || now == "" || seen[now] == fresh {
+				t.Errorf("%q, %v after %v", now, err, seen)
+			}
+			seen[now] = true
+		}
+		stamp(true)
+		stamp(false)
+		add(t, other, made(1, 1))
+		stamp(true)
+		stamp(false)
+		add(t, server, made(2, 1))
+		stamp(true)
+		if _, err := other.AddNote(t.Context(), Note{Run: made(1, 1).ID, Kind: Remark}); err != nil {
+			t.Fatal(err)
+		}
+		stamp(true)
+		stamp(false)
+	})
+}
+
 // A file that was moved away is read as it was for as long as it is open: whoever keeps it open hears of it.
 func TestReplacedFileIsNoticed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "history.db")
