@@ -242,6 +242,9 @@ func TestDamagedDocument(t *testing.T) {
 			if _, err := db.Document(t.Context(), made(1, 1).ID); err == nil || !strings.Contains(err.Error(), "the report of run "+made(1, 1).ID+" is damaged") {
 				t.Errorf("%s: %v", name, err)
 			}
+			if _, err := db.Add(t.Context(), Entry{Report: made(1, 100)}); err == nil || !strings.Contains(err.Error(), "is damaged") {
+				t.Errorf("%s, and the same run comes again: %v", name, err)
+			}
 		}
 		if _, err := db.sql.Exec(`DELETE FROM dictionaries`); err != nil {
 			t.Fatal(err)
