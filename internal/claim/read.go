@@ -245,21 +245,41 @@ func readZip(opened *os.File, file string, size int64, limits Limits, attachment
 		}
 		seen[folded] = true
 	}
+	folder, err := folderOf(archive.File)
+	if err != nil {
+		return nil, refuse(file, "", "%v", err)
+	}
 	found := &Artifact{}
 	for _, entry := range archive.File {
-		if !wants(entry.Name, attachments) {
+		name, inside := strings.CutPrefix(entry.Name, folder)
+		if !inside || !wants(name, attachments) {
 			continue
 		}
 		raw, err := unpack(entry, file, limits)
 		if err != nil {
 			return nil, err
 		}
-		found.keep(entry.Name, raw)
-	}
-	if found.Report == nil {
-		return nil, refuse(file, "", "the zip has no %s at its top", ReportName)
+		found.keep(name, raw)
 	}
 	return found, nil
+}
+
+// folderOf returns the folder of a zip that the report lies in, with a slash at its end: "" at the top, as GitHub packs
+// it, or the only one that has a report, as GitLab and Jenkins keep it.
+func folderOf(files []*zip.File) (string, error) {
+	folders := []string{}
+	for _, entry := range files {
+		if folder, name := path.Split(entry.Name); name == ReportName {
+			folders = append(folders, folder)
+		}
+	}
+	switch {
+	case len(folders) == 1 || slices.Contains(folders, ""):
+		return slices.Min(folders), nil
+	case len(folders) == 0:
+		return "", fmt.Errorf("the zip has no %s", ReportName)
+	}
+	return "", fmt.Errorf("the zip has a %s in %d folders: unpack it, and name one of them", ReportName, len(folders))
 }
 
 const (

@@ -71,7 +71,9 @@ func TestReadTakesWhatItIsAskedFor(t *testing.T) {
 		}
 	}
 	archive := packed(t, entry{name: "pages/", mode: fs.ModeDir | 0o755}, entry{name: "report.json", text: "{}"}, entry{name: "plot.svg", text: "<svg/>"}, entry{name: "pages/other", text: "x"})
-	for _, path := range []string{folder, archive} {
+	inside := packed(t, entry{name: "report.json.txt", text: "x"}, entry{name: "plot.svg", text: "another"}, entry{name: "pawl-report/", mode: fs.ModeDir | 0o755}, entry{name: "pawl-report/report.json", text: "{}"}, entry{name: "pawl-report/plot.svg", text: "<svg/>"})
+	beside := packed(t, entry{name: "old/report.json", text: "x"}, entry{name: "older/report.json", text: "x"}, entry{name: "report.json", text: "{}"}, entry{name: "plot.svg", text: "<svg/>"})
+	for _, path := range []string{folder, archive, inside, beside} {
 		got, err := Read(path, DefaultLimits(), "plot.svg", "absent")
 		if err != nil {
 			t.Fatal(err)
@@ -113,7 +115,8 @@ func TestReadRefusesZips(t *testing.T) {
 		"encrypted":         {[]entry{report, {name: "x", flags: 1}}, "encrypted"},
 		"odd packing":       {[]entry{report, {name: "x", text: "x", method: 99}}, "method 99"},
 		"many":              {many, "at most 4096"},
-		"no report":         {[]entry{{name: "sub/report.json", text: "{}"}}, "no report.json at its top"},
+		"no report":         {[]entry{{name: "sub/a-report.json", text: "{}"}}, "the zip has no report.json"},
+		"two reports":       {[]entry{{name: "a/report.json", text: "{}"}, {name: "b/report.json", text: "{}"}}, "a report.json in 2 folders: unpack it"},
 		"bomb":              {[]entry{{name: "report.json", text: strings.Repeat(" ", 64<<20)}}, "200 for each packed one"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -71,7 +71,7 @@ func runHistoryImport(ctx context.Context, e *env, opts *historyImportOptions, p
 	defer h.Close()
 	var problems []error
 	add := func(what string, made *history.Imported, err error) {
-		if made != nil {
+		if err == nil || made != nil && *made != (history.Imported{}) {
 			e.print("%s: %s\n", what, made)
 		}
 		problems = append(problems, err)

@@ -49,8 +49,12 @@ func (h *History) ExportLines(ctx context.Context, w io.Writer, f store.Filter) 
 	if err != nil {
 		return runs, err
 	}
+	written := make(map[string]bool, len(list))
+	for _, run := range list {
+		written[run.ID] = true
+	}
 	for _, n := range notes {
-		if !slices.ContainsFunc(list, func(r *store.Run) bool { return r.ID == n.Run }) {
+		if !written[n.Run] {
 			continue
 		}
 		n.ID = 0 // of this history alone

@@ -109,7 +109,7 @@ func (h *History) importFolder(ctx context.Context, folder string, opts ImportOp
 		err = flush()
 	}
 	if err == nil && found == 0 {
-		err = &diag.Problem{Message: fmt.Sprintf("import %s: there is no report.json in this folder or below", folder), Hint: "pawl's runs are in .pawl/runs; name another tool's files one by one"}
+		err = &diag.Problem{Message: fmt.Sprintf("import %s: there is no report.json in this folder or below", folder), Hint: "pawl's runs are in .pawl/runs; name zips and other tools' files one by one"}
 	}
 	return errors.Join(append(problems, err)...)
 }

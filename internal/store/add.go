@@ -187,6 +187,12 @@ func (db *DB) same(ctx context.Context, tx *sql.Tx, p *prepared) error {
 	if err != nil || equalJSON(stored, p.json) {
 		return err
 	}
+	if equalJSON(stored, p.json, "origin") {
+		return &diag.Problem{
+			Message: fmt.Sprintf("store the run: the history (%s) has run %s already, as a run of another branch or pull request", db.where, p.run.ID),
+			Hint:    "import it with the --pull that it was imported with; pawl history list shows what it is a run of",
+		}
+	}
 	return &diag.Problem{
 		Message: fmt.Sprintf("store the run: the history (%s) has run %s already, with another report", db.where, p.run.ID),
 		Hint:    "one of the two was changed after its run; pawl history show " + p.run.ID + " --json prints the one that is stored",

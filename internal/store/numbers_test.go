@@ -79,6 +79,27 @@ func TestUnpackCut(t *testing.T) {
 	}
 }
 
+// Histories are read with the same powers of ten that they were written with.
+func TestTens(t *testing.T) {
+	for i, ten := range tens {
+		if ten != math.Pow10(i) {
+			t.Errorf("10^%d is %g", i, ten)
+		}
+	}
+}
+
+// The code is chosen by how many bits it takes.
+func TestGolombBits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v, order := rapid.Uint64Max(1<<62).Draw(t, "v"), rapid.IntRange(1, 62).Draw(t, "order")
+		w := bitWriter{}
+		w.golomb(v, order)
+		if got, want := golombBits(v, order), 8*len(w.out)+w.n; got != want {
+			t.Fatalf("%d bits, and it is written with %d", got, want)
+		}
+	})
+}
+
 // Samples take the room that their noise needs, and no more.
 func TestPackSmall(t *testing.T) {
 	var clock, cuda, stepped, several, steady []float64

@@ -72,6 +72,11 @@ func TestAddOnce(t *testing.T) {
 		if _, err := db.Add(t.Context(), Entry{Report: made(2, 10)}, Entry{Report: other}); err == nil || !strings.Contains(err.Error(), "with another report") {
 			t.Errorf("another report of the same run: %v", err)
 		}
+		other = made(1, 100)
+		other.Origin = &result.Origin{Branch: "main", Pull: 7}
+		if _, err := db.Add(t.Context(), Entry{Report: other}); err == nil || !strings.Contains(err.Error(), "another branch or pull request") {
+			t.Errorf("the same run of a pull request: %v", err)
+		}
 		again := opened(t, place)
 		got, err := again.Report(t.Context(), want.ID)
 		if err != nil {
@@ -237,6 +242,9 @@ func TestDamagedDocument(t *testing.T) {
 			if _, err := db.Document(t.Context(), made(1, 1).ID); err == nil || !strings.Contains(err.Error(), "the report of run "+made(1, 1).ID+" is damaged") {
 				t.Errorf("%s: %v", name, err)
 			}
+			if _, err := db.Add(t.Context(), Entry{Report: made(1, 100)}); err == nil || !strings.Contains(err.Error(), "is damaged") {
+				t.Errorf("%s, and the same run comes again: %v", name, err)
+			}
 		}
 		if _, err := db.sql.Exec(`DELETE FROM dictionaries`); err != nil {
 			t.Fatal(err)
@@ -371,6 +379,34 @@ func TestRunsAreNeverMistaken(t *testing.T) {
 		if ids := of(); slices.Contains(ids, old.ID) || !slices.Contains(ids, made(3, 1).ID) {
 			t.Errorf("points are of %v", ids)
 		}
+	})
+}
+
+// The stamp is another one after each change, whoever made it, and else the same.
+func TestStamp(t *testing.T) {
+	both(t, func(t *testing.T, place Place) {
+		server, other := opened(t, place), opened(t, place)
+		seen := map[string]bool{}
+		stamp := func(fresh bool) {
+			t.Helper()
+			now, err := server.Stamp(t.Context())
+			if err != nil || now == "" || seen[now] == fresh {
+				t.Errorf("%q, %v after %v", now, err, seen)
+			}
+			seen[now] = true
+		}
+		stamp(true)
+		stamp(false)
+		add(t, other, made(1, 1))
+		stamp(true)
+		stamp(false)
+		add(t, server, made(2, 1))
+		stamp(true)
+		if _, err := other.AddNote(t.Context(), Note{Run: made(1, 1).ID, Kind: Remark}); err != nil {
+			t.Fatal(err)
+		}
+		stamp(true)
+		stamp(false)
 	})
 }
 
