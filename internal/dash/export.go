@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,8 +56,11 @@ func Export(ctx context.Context, o Options, dir string, most int) (int, error) {
 	var files []string
 	for address, body := range bodies {
 		name := e.names[address]
-		if strings.HasSuffix(name, ".html") {
+		switch filepath.Ext(name) {
+		case ".html":
 			body = e.rewritten(body)
+		case ".atom":
+			body = e.rewrittenFeed(body)
 		}
 		files = append(files, name)
 		if err := disk.Write(filepath.Join(dir, name), body); err != nil {
@@ -163,7 +167,7 @@ func (e *exporter) fetch(ctx context.Context, address string) ([]byte, error) {
 	if w.Code != http.StatusOK {
 		return nil, fmt.Errorf("status %d", w.Code)
 	}
-	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+	if kind := w.Header().Get("Content-Type"); strings.HasPrefix(kind, "text/html") || strings.HasPrefix(kind, "application/atom+xml") {
 		found := links.FindAllSubmatch(w.Body.Bytes(), -1)
 		for _, link := range found {
 			if to := html.UnescapeString(string(link[2])); strings.HasPrefix(to, "/") {
@@ -191,6 +195,16 @@ func (e *exporter) rewritten(body []byte) []byte {
 	body = forms.ReplaceAll(body, nil)
 	policy := `<head>` + "\n" + `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'">`
 	return []byte(strings.Replace(string(body), "<head>", policy, 1))
+}
+
+// rewrittenFeed makes a feed of a server a file beside others. What has no page of its own is on that of what moved: an
+// entry needs a link.
+func (e *exporter) rewrittenFeed(body []byte) []byte {
+	return links.ReplaceAllFunc(body, func(found []byte) []byte {
+		part := links.FindSubmatch(found)
+		name := e.names[html.UnescapeString(string(part[2]))]
+		return []byte(" " + string(part[1]) + `="` + cmp.Or(name, e.names["/moved"]) + `"`)
+	})
 }
 
 // forms need a server. That of a table holds the table.
