@@ -2,6 +2,7 @@ package dash
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,29 +124,38 @@ func (e *exporter) fetch(ctx context.Context, address string) ([]byte, error) {
 	if w.Code != http.StatusOK {
 		return nil, fmt.Errorf("status %d", w.Code)
 	}
-	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
-		return e.rewritten(w.Body.Bytes()), nil
+	body := w.Body.Bytes()
+	switch kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";"); kind {
+	case "text/html":
+		body = e.rewritten(body)
+	case "application/atom+xml":
+		body = e.relinked(body, e.add("/moved"))
 	}
-	return w.Body.Bytes(), nil
+	return body, nil
 }
 
 // rewritten makes a page of a server a file beside others.
 func (e *exporter) rewritten(body []byte) []byte {
 	body = forms.ReplaceAll(body, nil)
-	body = links.ReplaceAllFunc(body, func(found []byte) []byte {
+	body = e.relinked(body, "")
+	policy := `<head>` + "\n" + `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'">`
+	return bytes.Replace(body, []byte("<head>"), []byte(policy), 1)
+}
+
+// relinked has links lead to files. Those to what has none lead to another, or are none any more.
+func (e *exporter) relinked(body []byte, other string) []byte {
+	return links.ReplaceAllFunc(body, func(found []byte) []byte {
 		name, value, _ := strings.Cut(string(found), `"`)
 		to := html.UnescapeString(strings.TrimSuffix(value, `"`))
 		if !strings.HasPrefix(to, "/") {
 			return found
 		}
-		file := e.add(to)
+		file := cmp.Or(e.add(to), other)
 		if file == "" {
 			return nil
 		}
 		return []byte(" " + strings.TrimSpace(name) + `"` + file + `"`)
 	})
-	policy := `<head>` + "\n" + `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'">`
-	return bytes.Replace(body, []byte("<head>"), []byte(policy), 1)
 }
 
 // links are the attributes that hold addresses.

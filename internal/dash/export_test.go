@@ -31,7 +31,7 @@ func TestExport(t *testing.T) {
 	if err != nil || len(files) != n+1 {
 		t.Fatalf("%d files of %d, %v", len(files), n, err)
 	}
-	runs := 0
+	runs, feeds := 0, 0
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		if err != nil {
@@ -40,7 +40,9 @@ func TestExport(t *testing.T) {
 		if strings.Contains(file, "/run-") {
 			runs++
 		}
-		if !strings.HasSuffix(file, ".html") {
+		if strings.HasSuffix(file, ".atom") {
+			feeds++
+		} else if !strings.HasSuffix(file, ".html") {
 			continue
 		}
 		body := string(raw)
@@ -53,9 +55,18 @@ func TestExport(t *testing.T) {
 				t.Errorf("%s leads to %s", filepath.Base(file), to)
 			}
 		}
+		if strings.HasSuffix(file, ".atom") {
+			if !strings.Contains(body, `<link href="run-`) {
+				t.Errorf("no entry of the feed leads to a run: %s", body)
+			}
+			continue
+		}
 		if strings.Contains(body, "<form") || strings.Contains(body, "--update-baseline") || !strings.Contains(body, "http-equiv=\"Content-Security-Policy\"") {
 			t.Errorf("%s has a form, a command or no policy", filepath.Base(file))
 		}
+	}
+	if feeds != 1 {
+		t.Errorf("%d feeds", feeds)
 	}
 	if runs != most {
 		t.Errorf("%d runs have a page, want %d", runs, most)
@@ -73,6 +84,13 @@ func TestExport(t *testing.T) {
 	}
 	if _, err := os.Stat(own); err != nil {
 		t.Error(err)
+	}
+	feed, err := os.ReadFile(filepath.Join(dir, "moved.atom"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries := strings.Count(string(feed), "<entry>"); entries == 0 || strings.Count(string(feed), `<link href="moved.html"`) != entries+1 || !strings.Contains(string(feed), `rel="self" href="moved.atom"`) {
+		t.Errorf("without pages of runs the feed does not lead to what moved: %s", feed)
 	}
 	if _, err := Export(t.Context(), s.Options, s.Root, 1, unheard); err == nil || !strings.Contains(err.Error(), "has other files") {
 		t.Errorf("into a folder of somebody else's: %v", err)
