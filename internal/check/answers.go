@@ -2,7 +2,6 @@ package check
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -121,6 +120,14 @@ func (c *check) words(err error) string {
 // before is appended to the remedy for an oracle of the base: this change cannot mend it.
 const before = ", in a separate change before this one"
 
+// mended adds to a hint about an oracle of the base, which may be none, that this change cannot mend it.
+func mended(hint string) string {
+	if hint == "" {
+		return "mend the oracle in a separate change before this one"
+	}
+	return hint + "; an oracle that has to be mended is mended in a separate change before this one"
+}
+
 // unanswered returns the fault of a row whose oracle does not answer.
 func (x *exam) unanswered(b *built, own *verify.OracleError) *result.Fault {
 	if x.Oracle == nil {
@@ -134,7 +141,7 @@ func (x *exam) unanswered(b *built, own *verify.OracleError) *result.Fault {
 	own.Who = x.whose
 	fault := own.Fault()
 	if x.whose != "" {
-		fault.Hint += before
+		fault.Hint = mended(fault.Hint)
 	}
 	return fault
 }
@@ -142,7 +149,7 @@ func (x *exam) unanswered(b *built, own *verify.OracleError) *result.Fault {
 // unbuilt returns the fault of a row whose oracle cannot be built.
 func (x *exam) unbuilt(name string, why *result.Fault) *result.Fault {
 	fault := result.Faultf(result.CauseOracle, "%s, %s, is not available: %s", x.whose, name, why.Message).
-		WithHint(cmp.Or(why.Hint, "fix it") + before)
+		WithHint(mended(why.Hint))
 	if x.whose == "" {
 		fault.Message, fault.Hint = fmt.Sprintf("the oracle %s is not available: %s", name, why.Message), why.Hint
 	}
