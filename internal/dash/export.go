@@ -11,12 +11,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/diag"
 	"pawl/internal/disk"
+	"pawl/internal/pattern"
 )
 
 // Pages as files, for a server that has nothing but files: they are those that visitors see, as far as
@@ -89,7 +89,7 @@ func emptied(dir string) error {
 }
 
 // exported is what files of an export are called.
-var exported = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9._-]*\.(html|css|js|svg|json|atom)$`)
+var exported = pattern.New(`^[a-z0-9][A-Za-z0-9._-]*\.(html|css|js|svg|json|atom)$`)
 
 type exporter struct {
 	*Server
@@ -126,7 +126,7 @@ func (e *exporter) nameOf(address string) string {
 	return ""
 }
 
-var runPath = regexp.MustCompile(`^/run/[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var runPath = pattern.New(`^/run/[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // digest names an address in a few letters.
 func digest(text string) string {
@@ -152,7 +152,7 @@ func (e *exporter) add(address string) string {
 }
 
 // links are the attributes that hold addresses.
-var links = regexp.MustCompile(`\s(href|src|data-series|data-page)="([^"]*)"`)
+var links = pattern.New(`\s(href|src|data-series|data-page)="([^"]*)"`)
 
 // fetch makes a page, and has those written that it leads to.
 func (e *exporter) fetch(ctx context.Context, address string) ([]byte, error) {
@@ -164,7 +164,7 @@ func (e *exporter) fetch(ctx context.Context, address string) ([]byte, error) {
 		return nil, fmt.Errorf("status %d", w.Code)
 	}
 	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
-		found := links.FindAllSubmatch(w.Body.Bytes(), -1)
+		found := links.Regexp().FindAllSubmatch(w.Body.Bytes(), -1)
 		for _, link := range found {
 			if to := html.UnescapeString(string(link[2])); strings.HasPrefix(to, "/") {
 				e.add(to)
@@ -176,7 +176,7 @@ func (e *exporter) fetch(ctx context.Context, address string) ([]byte, error) {
 
 // rewritten makes a page of a server a file beside others.
 func (e *exporter) rewritten(body []byte) []byte {
-	body = links.ReplaceAllFunc(body, func(found []byte) []byte {
+	body = links.Regexp().ReplaceAllFunc(body, func(found []byte) []byte {
 		part := links.FindSubmatch(found)
 		to := html.UnescapeString(string(part[2]))
 		if !strings.HasPrefix(to, "/") {
@@ -188,13 +188,13 @@ func (e *exporter) rewritten(body []byte) []byte {
 		}
 		return []byte(" " + string(part[1]) + `="` + name + `"`)
 	})
-	body = forms.ReplaceAll(body, nil)
+	body = forms.Regexp().ReplaceAll(body, nil)
 	policy := `<head>` + "\n" + `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'">`
 	return []byte(strings.Replace(string(body), "<head>", policy, 1))
 }
 
 // forms need a server. That of a table holds the table.
-var forms = regexp.MustCompile(`(?s)<form class="(?:filters|leave)".*?</form>|</?form[^>]*>|<input[^>]*>|<button>[^<]*</button>|<p class="hint">The same as .*?</p>`)
+var forms = pattern.New(`(?s)<form class="(?:filters|leave)".*?</form>|</?form[^>]*>|<input[^>]*>|<button>[^<]*</button>|<p class="hint">The same as .*?</p>`)
 
 // because is why a page could not be made, where the server has said that.
 func because(said string, err error) error {

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 	"pawl/internal/spec"
 )
 
 var (
-	versionNumber = regexp.MustCompile(`(_?(kernel|version|ver|v|naive|opt))?_?\d+$`)
-	notForward    = regexp.MustCompile(`(?i)(back|bwd|grad|_d[xw]$|fused|cross|causal|triangular|autoregressive|masked|bias|relu|gelu|quant|sparse)`)
+	versionNumber = pattern.New(`(_?(kernel|version|ver|v|naive|opt))?_?\d+$`)
+	notForward    = pattern.New(`(?i)(back|bwd|grad|_d[xw]$|fused|cross|causal|triangular|autoregressive|masked|bias|relu|gelu|quant|sparse)`)
 )
 
 // operation names the reference that a usual kernel has, told by its name and its arguments; "" where
