@@ -6,11 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/native/cuda/cubin"
+	"pawl/internal/pattern"
 )
 
 // hashDevice hashes the launched functions of a cubin. If the file has a part that may belong to
@@ -108,8 +108,8 @@ const everyone = 0
 
 // Sections of a function end with its name. The others count for all functions.
 var (
-	ownedSection  = regexp.MustCompile(`^(\.nv\.merc|\.nv\.capmerc)?(\.text|\.nv\.info|\.nv\.constant[0-9]+|\.nv\.constant\.[a-z]+|\.nv\.shared|\.nv\.local)\.`)
-	sharedSection = regexp.MustCompile(`^(\.nv\.merc)?\.nv\.(global|global\.init|constant[0-9]+|constant\.[a-z]+|info|compat|callgraph|prototype|rel\.action|shared\.reserved\.[0-9]+)$`)
+	ownedSection  = pattern.New(`^(\.nv\.merc|\.nv\.capmerc)?(\.text|\.nv\.info|\.nv\.constant[0-9]+|\.nv\.constant\.[a-z]+|\.nv\.shared|\.nv\.local)\.`)
+	sharedSection = pattern.New(`^(\.nv\.merc)?\.nv\.(global|global\.init|constant[0-9]+|constant\.[a-z]+|info|compat|callgraph|prototype|rel\.action|shared\.reserved\.[0-9]+)$`)
 )
 
 // assign finds the owners of all sections that count.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
 )
@@ -144,7 +144,7 @@ func (c *command) finish(ctx context.Context) (text string, state *os.ProcessSta
 
 // killedChild matches the messages of gcc, its linker, clang and nvcc about a killed child. A crash
 // has other messages and is caused by the source: it happens again.
-var killedChild = regexp.MustCompile(`(?m)^[^\s:]+: fatal error: (?:Killed signal terminated program|ld terminated with signal 9\b)` +
+var killedChild = pattern.New(`(?m)^[^\s:]+: fatal error: (?:Killed signal terminated program|ld terminated with signal 9\b)` +
 	`|^[^\s:]+: error: unable to execute command: Killed` +
 	`|^nvcc error\s*: '[^']+' died due to signal 9\b`)
 

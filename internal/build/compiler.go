@@ -8,12 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -44,7 +44,7 @@ func (c *compiler) versionLine() string {
 	return strings.TrimSpace(line)
 }
 
-var gnuLinker = regexp.MustCompile(`^GNU ld .* (\d+)\.(\d+)`)
+var gnuLinker = pattern.New(`^GNU ld .* (\d+)\.(\d+)`)
 
 // tracksLinkInputs reports whether the linker can list the files it read.
 func (c *compiler) tracksLinkInputs() bool {

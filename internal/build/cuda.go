@@ -12,6 +12,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 
 	"pawl/internal/diag"
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -28,7 +29,7 @@ type cudaPlan struct {
 // source lines; ptxas reports the kernel's resources.
 var cudaFlags = []string{"-O3", "-std=c++17", "-lineinfo", "-Xptxas", "-v", "-cubin"}
 
-var archName = regexp.MustCompile(`^sm_[0-9]{2,3}[af]?$`)
+var archName = pattern.New(`^sm_[0-9]{2,3}[af]?$`)
 
 // planCUDA plans a CUDA kernel.
 func (b *Builder) planCUDA(ctx context.Context, r *recipe) *result.Fault {
@@ -185,4 +186,4 @@ func kernelName(symbol string) string {
 }
 
 // integerSuffix is the u, l or ul that demanglers put behind template arguments.
-var integerSuffix = regexp.MustCompile(`\b([0-9]+)(?:ul|lu|u|l)\b`)
+var integerSuffix = pattern.New(`\b([0-9]+)(?:ul|lu|u|l)\b`)

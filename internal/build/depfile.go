@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"pawl/internal/pattern"
 )
 
 // tracking returns the flags that make a compiler list the files it reads. gcc writes a system
@@ -41,7 +42,7 @@ func assembled(dir, depfile, own string) ([]string, error) {
 
 var (
 	continued   = strings.NewReplacer("\\\r\n", " ", "\\\n", " ")
-	depfileWord = regexp.MustCompile(`(?:\\[ #\t:]|[^ \t\r\n])+`)
+	depfileWord = pattern.New(`(?:\\[ #\t:]|[^ \t\r\n])+`)
 	unescaped   = strings.NewReplacer(`\ `, " ", `\#`, "#", "\\\t", "\t", `\:`, ":", "$$", "$")
 )
 

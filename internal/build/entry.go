@@ -11,6 +11,7 @@ import (
 
 	"pawl/internal/diag"
 	"pawl/internal/native/cuda/cubin"
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -64,7 +65,7 @@ func listFunctions(file *elf.File) (*functions, error) {
 }
 
 // plainSymbol is what may stand inside the shim's asm labels.
-var plainSymbol = regexp.MustCompile(`^[A-Za-z0-9_.$]+$`)
+var plainSymbol = pattern.New(`^[A-Za-z0-9_.$]+$`)
 
 // resolve finds the one symbol that a spec's entry names: itself, or the C++
 // function of that name.

@@ -7,11 +7,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/disk"
+	"pawl/internal/pattern"
 	"pawl/internal/spec"
 	"pawl/internal/term"
 )
@@ -220,7 +220,7 @@ func fileName(kernel string, r *recipe) string {
 	return oddInName.ReplaceAllString(kernel, "_") + "-" + hashOf("export", r.dir, r.hash)[:12]
 }
 
-var oddInName = regexp.MustCompile(`[^0-9A-Za-z_-]`)
+var oddInName = pattern.New(`[^0-9A-Za-z_-]`)
 
 // pathFlags are followed by a path, in the same word or the next.
 var pathFlags = []string{"-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-I", "-L", "-B"}

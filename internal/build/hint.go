@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pawl/internal/pattern"
 	"pawl/internal/sandbox"
 )
 
@@ -59,7 +59,7 @@ func private(folder string) bool {
 
 // refusal matches the messages of compilers, assemblers and linkers about a file that they could
 // not open.
-var refusal = regexp.MustCompile(`Permission denied|[Ff]ile not found|[Cc]ould not find|[Nn]o such file|cannot (?:open|find|read)|can't open|could not open|unable to open`)
+var refusal = pattern.New(`Permission denied|[Ff]ile not found|[Cc]ould not find|[Nn]o such file|cannot (?:open|find|read)|can't open|could not open|unable to open`)
 
 // quoting is what stands around paths in messages.
 const quoting = " \t\r:;,'\"`()[]<>‘’“”"

@@ -6,9 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"pawl/internal/pattern"
 )
 
 // A compiler's answers about itself do not show everything that it does: a script in its place may
@@ -43,7 +44,7 @@ func stampNamed(name string) string {
 }
 
 // temporary are the names of nvcc's own files, which no two runs share.
-var temporary = regexp.MustCompile(`tmpxft_[0-9a-f_-]+|/pawl-nvcc-[0-9]+`)
+var temporary = pattern.New(`tmpxft_[0-9a-f_-]+|/pawl-nvcc-[0-9]+`)
 
 // behind returns the commands that a script in a compiler's place would start, with all flags that
 // it adds; "" for a program.
@@ -53,7 +54,7 @@ func behind(ctx context.Context, name string, command []string) string {
 	}
 	if name == "nvcc" {
 		text := dryRun(ctx, command, "empty.cubin", "-cubin")
-		return sha256Hex(temporary.ReplaceAll(bytes.TrimSpace([]byte(text)), nil))
+		return sha256Hex(temporary.Regexp().ReplaceAll(bytes.TrimSpace([]byte(text)), nil))
 	}
 	language := "c"
 	if name == "c++" {

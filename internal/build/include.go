@@ -4,11 +4,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 )
 
 // include is one #include of a source, or one file that it asks for with
@@ -92,9 +92,9 @@ func nameIn(dir, file string) string {
 }
 
 var (
-	includeLine = regexp.MustCompile(`^#\s*(?:include|include_next|import)\b\s*(?:"([^"\n]+)"|<([^>\n]+)>|([A-Za-z_]\w*))`)
-	hasInclude  = regexp.MustCompile(`\b__has_include(?:_next)?\s*\(\s*(?:"([^"\n]+)"|<([^>\n]+)>|([A-Za-z_]\w*))`)
-	nextOnly    = regexp.MustCompile(`^(?:#\s*|__has_)include_next\b`)
+	includeLine = pattern.New(`^#\s*(?:include|include_next|import)\b\s*(?:"([^"\n]+)"|<([^>\n]+)>|([A-Za-z_]\w*))`)
+	hasInclude  = pattern.New(`\b__has_include(?:_next)?\s*\(\s*(?:"([^"\n]+)"|<([^>\n]+)>|([A-Za-z_]\w*))`)
+	nextOnly    = pattern.New(`^(?:#\s*|__has_)include_next\b`)
 	splices     = strings.NewReplacer("\\\r\n", "", "\\\n", "")
 )
 
@@ -104,7 +104,7 @@ var (
 func parseIncludes(text string) *included {
 	found := &included{incbin: strings.Contains(text, ".incbin")}
 	for _, line := range csource.Directives(splices.Replace(text)) {
-		for _, m := range slices.Concat(includeLine.FindAllStringSubmatch(line, 1), hasInclude.FindAllStringSubmatch(line, -1)) {
+		for _, m := range slices.Concat(includeLine.Regexp().FindAllStringSubmatch(line, 1), hasInclude.Regexp().FindAllStringSubmatch(line, -1)) {
 			inc := include{name: m[1] + m[2], quoted: m[1] != "", next: nextOnly.MatchString(m[0])}
 			switch {
 			case m[3] != "":

@@ -5,17 +5,17 @@ import (
 	"debug/elf"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 	"pawl/internal/sandbox"
 )
 
 // startup are the names of the files that a compiler links into everything. They belong to the
 // compiler's version, and take longer to hash than a small kernel.
-var startup = regexp.MustCompile(`^(crt.*\.o|libgcc.*\.a|libc_nonshared\.a)$`)
+var startup = pattern.New(`^(crt.*\.o|libgcc.*\.a|libc_nonshared\.a)$`)
 
 // splitLibraries separates the shared libraries from the other linked files. Those of the system
 // and of the compiler, such as libgomp, stay outside of every key; others are the kernel's code, as

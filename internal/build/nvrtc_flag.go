@@ -1,10 +1,10 @@
 package build
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -22,8 +22,8 @@ var (
 		"-diag-suppress": "--diag-suppress", "--diag-suppress": "--diag-suppress",
 		"-diag-warn": "--diag-warn", "--diag-warn": "--diag-warn", "-diag-error": "--diag-error", "--diag-error": "--diag-error",
 	}
-	glued    = []string{"-D", "-U", "-I"}       // their value may follow without a blank
-	hostOnly = regexp.MustCompile(`^-O[0-3]?$`) // optimisation of host code: there is none here
+	glued    = []string{"-D", "-U", "-I"} // their value may follow without a blank
+	hostOnly = pattern.New(`^-O[0-3]?$`)  // optimisation of host code: there is none here
 )
 
 // runtimeFlags turns the flags of a kernel, written for nvcc, into NVRTC's.

@@ -1,19 +1,19 @@
 package build
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pawl/internal/native/cuda/cubin"
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
 var (
-	ptxasEntry  = regexp.MustCompile(`^ptxas info\s*: (?:Compiling entry function|Function properties for) '?([^' ]+)'?`)
-	ptxasSpills = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
-	ptxasUsed   = regexp.MustCompile(`Used (\d+) registers`)
-	ptxasShared = regexp.MustCompile(`(\d+)(?:\+(\d+))? bytes smem`)
+	ptxasEntry  = pattern.New(`^ptxas info\s*: (?:Compiling entry function|Function properties for) '?([^' ]+)'?`)
+	ptxasSpills = pattern.New(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
+	ptxasUsed   = pattern.New(`Used (\d+) registers`)
+	ptxasShared = pattern.New(`(\d+)(?:\+(\d+))? bytes smem`)
 )
 
 // splitPTXAS reads the output of ptxas -v for each kernel, by symbol, and returns the rest of the
@@ -40,7 +40,7 @@ func splitPTXAS(output string) (map[string]result.Resources, string) {
 		}
 		if m := ptxasUsed.FindStringSubmatch(line); m != nil {
 			r.Registers = int(number(m[1]))
-			for _, m := range ptxasShared.FindAllStringSubmatch(line, -1) {
+			for _, m := range ptxasShared.Regexp().FindAllStringSubmatch(line, -1) {
 				r.Shared += number(m[1]) + number(m[2])
 			}
 		}

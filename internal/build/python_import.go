@@ -5,10 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"pawl/internal/pattern"
 	"pawl/internal/sandbox"
 )
 
@@ -58,7 +58,7 @@ func (s *imports) module(function string, text []byte) {
 }
 
 // searchChange matches code that changes where modules are looked for.
-var searchChange = regexp.MustCompile(`\bsys\s*\.\s*path\b|\bsys\s+import\b[^;\n]*\bpath\b|\baddsitedir\b|\b__path__\b|\bextend_path\b`)
+var searchChange = pattern.New(`\bsys\s*\.\s*path\b|\bsys\s+import\b[^;\n]*\bpath\b|\baddsitedir\b|\b__path__\b|\bextend_path\b`)
 
 // follow adds the imports of a module's text in a folder, and their imports.
 func (s *imports) follow(text []byte, folder string) {

@@ -2,9 +2,10 @@ package build
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"pawl/internal/pattern"
 )
 
 // pythonImport is one name that a module imports.
@@ -28,10 +29,10 @@ func scanImports(text []byte) (found []pythonImport, opaque bool) {
 }
 
 // encodingLine matches a module's encoding declaration, in its first two lines.
-var encodingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)`)
+var encodingLine = pattern.New(`^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)`)
 
 // plainEncoding matches the names of encodings in which ASCII letters are themselves.
-var plainEncoding = regexp.MustCompile(`(?i)^(?:utf[-_]?8|us[-_]ascii|ascii|latin[-_]?1|iso[-_]8859[-_]|cp125|windows[-_]125)`)
+var plainEncoding = pattern.New(`(?i)^(?:utf[-_]?8|us[-_]ascii|ascii|latin[-_]?1|iso[-_]8859[-_]|cp125|windows[-_]125)`)
 
 // oddEncoding reports whether a text declares an encoding in which ASCII letters may be
 // written as something else.

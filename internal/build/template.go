@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pawl/internal/formula"
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 	"pawl/internal/spec"
 )
@@ -62,15 +63,15 @@ func (c *cudaPlan) without(flags []string, source []byte) []string {
 }
 
 var (
-	templateHead  = regexp.MustCompile(`\btemplate\s*<`)
-	parameterName = regexp.MustCompile(`\w\s+([A-Za-z_]\w*)\s*(?:[=,>]|$)`)
+	templateHead  = pattern.New(`\btemplate\s*<`)
+	parameterName = pattern.New(`\w\s+([A-Za-z_]\w*)\s*(?:[=,>]|$)`)
 )
 
 // templateParameters returns the names that templates in a source give to their
 // parameters.
 func templateParameters(source []byte) map[string]bool {
 	found := map[string]bool{}
-	for _, at := range templateHead.FindAllIndex(source, -1) {
+	for _, at := range templateHead.Regexp().FindAllIndex(source, -1) {
 		head := source[at[1]:]
 		angles, parens := 1, 0
 		for i, c := range head {
@@ -91,7 +92,7 @@ func templateParameters(source []byte) map[string]bool {
 				break
 			}
 		}
-		for _, name := range parameterName.FindAllSubmatch(head, -1) {
+		for _, name := range parameterName.Regexp().FindAllSubmatch(head, -1) {
 			found[string(name[1])] = true
 		}
 	}

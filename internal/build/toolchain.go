@@ -6,11 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"pawl/internal/pattern"
 	"pawl/internal/sandbox"
 )
 
@@ -210,7 +210,7 @@ func (s *folderSet) addFlags(words []string) {
 	s.add(flagValues(words, map[string]string{"-I": "folder", "-L": "folder", "-isystem": "folder"})["folder"]...)
 }
 
-var shellWord = regexp.MustCompile(`(?:"[^"]*"?|[^ "])+`)
+var shellWord = pattern.New(`(?:"[^"]*"?|[^ "])+`)
 
 // shellFields splits a line into words, with quotes that may be in the middle of one
 // taken away, as nvcc prints them.

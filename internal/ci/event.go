@@ -7,10 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
+
+	"pawl/internal/pattern"
 )
 
 // Job is what a forge says about a job before its first step. Of the variables, GitHub sets those
@@ -123,8 +124,8 @@ func parseEvent(text []byte) (payload, error) {
 }
 
 var (
-	fullSHA  = regexp.MustCompile(`^[0-9a-f]{40}$`)
-	approves = regexp.MustCompile(`^/pawl check ([0-9a-f]{40})\s*$`)
+	fullSHA  = pattern.New(`^[0-9a-f]{40}$`)
+	approves = pattern.New(`^/pawl check ([0-9a-f]{40})\s*$`)
 )
 
 // approvedCommit returns the commit that a comment or a dispatch names.

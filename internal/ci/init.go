@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -21,6 +20,7 @@ import (
 	"pawl/internal/disk"
 	"pawl/internal/forge"
 	"pawl/internal/git"
+	"pawl/internal/pattern"
 )
 
 // Forges lists the forges that Init knows.
@@ -123,11 +123,11 @@ func Init(ctx context.Context, opts InitOptions) ([]string, error) {
 }
 
 var (
-	labelForm  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	branchForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
-	urlForm    = regexp.MustCompile(`^(https|file)://[A-Za-z0-9._~:/?@%+=&-]+$`)
-	sumForm    = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	wordForm   = regexp.MustCompile(`^[A-Za-z0-9._+-]+$`)
+	labelForm  = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	branchForm = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
+	urlForm    = pattern.New(`^(https|file)://[A-Za-z0-9._~:/?@%+=&-]+$`)
+	sumForm    = pattern.New(`^[0-9a-f]{64}$`)
+	wordForm   = pattern.New(`^[A-Za-z0-9._+-]+$`)
 )
 
 // check refuses values that could mean something else inside a workflow.

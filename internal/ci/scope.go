@@ -9,11 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/git"
+	"pawl/internal/pattern"
 	"pawl/internal/spec"
 	"pawl/internal/unit"
 )
@@ -71,10 +71,10 @@ var codeEndings = []string{
 }
 
 var (
-	fileName      = regexp.MustCompile(`[A-Za-z0-9_+-][A-Za-z0-9_.+-]*`)
-	wholeFileName = regexp.MustCompile(`^` + fileName.String() + `$`)
-	macroIncluded = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]`)
-	dynamicImport = regexp.MustCompile(`\b(importlib|__import__|runpy|exec|eval|spec_from_file_location)\b`)
+	fileName      = pattern.New(`[A-Za-z0-9_+-][A-Za-z0-9_.+-]*`)
+	wholeFileName = pattern.New(`^[A-Za-z0-9_+-][A-Za-z0-9_.+-]*$`)
+	macroIncluded = pattern.New(`(?m)^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]`)
+	dynamicImport = pattern.New(`\b(importlib|__import__|runpy|exec|eval|spec_from_file_location)\b`)
 )
 
 // maxInput is the largest file that is searched for names; sources are smaller.
@@ -140,7 +140,7 @@ func inputs(ctx context.Context, root, file string) (counts func(string) bool, w
 		if path.Ext(queue[0]) == ".py" && dynamicImport.Match(text) {
 			return anyCode, queue[0] + " may import a module by a name that it computes, so every source counts", nil
 		}
-		for _, word := range fileName.FindAll(text, -1) {
+		for _, word := range fileName.Regexp().FindAll(text, -1) {
 			for _, name := range wordsIn(string(word)) {
 				words[name] = true
 				add(named[name]...)

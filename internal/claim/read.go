@@ -11,13 +11,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"pawl/internal/diag"
+	"pawl/internal/pattern"
 	"pawl/internal/unit"
 )
 
@@ -112,7 +112,7 @@ func Subject(file string) (*Commits, error) {
 	return &Commits{r.Commit.SHA, r.Base.SHA}, nil
 }
 
-var fullSHA = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var fullSHA = pattern.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // refuse makes the error of an artifact that is not read any further.
 func refuse(file, place, format string, args ...any) error {

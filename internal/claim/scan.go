@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -269,7 +270,7 @@ func fieldsOf(t reflect.Type) (names map[string]reflect.Type, elements reflect.T
 	case t.Kind() != reflect.Struct:
 		return nil, nil
 	}
-	if known, ok := fields[t]; ok {
+	if known, ok := fields()[t]; ok {
 		return known, nil
 	}
 	return namesOf(t), nil
@@ -287,7 +288,7 @@ func namesOf(t reflect.Type) map[string]reflect.Type {
 }
 
 // fields has the keys of every object of a report.
-var fields = func() map[reflect.Type]map[string]reflect.Type {
+var fields = sync.OnceValue(func() map[reflect.Type]map[string]reflect.Type {
 	all := map[reflect.Type]map[string]reflect.Type{}
 	var add func(reflect.Type)
 	add = func(t reflect.Type) {
@@ -306,4 +307,4 @@ var fields = func() map[reflect.Type]map[string]reflect.Type {
 	}
 	add(reflect.TypeFor[result.Report]())
 	return all
-}()
+})

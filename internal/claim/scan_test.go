@@ -65,11 +65,11 @@ func TestDecodeTakesHonestKeys(t *testing.T) {
 // The scanner knows every key of a report, so that none can be written in another case.
 func TestFieldsKnowTheReport(t *testing.T) {
 	for _, key := range []string{"rows", "outcome", "gate", "machine"} {
-		if fields[reflect.TypeFor[result.Report]()][key] == nil {
+		if fields()[reflect.TypeFor[result.Report]()][key] == nil {
 			t.Errorf("the report's key %s is not known", key)
 		}
 	}
-	if fields[reflect.TypeFor[result.FalseAlarms]()]["decisions"] == nil {
+	if fields()[reflect.TypeFor[result.FalseAlarms]()]["decisions"] == nil {
 		t.Error("keys of embedded types are not known")
 	}
 }

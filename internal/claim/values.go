@@ -3,10 +3,10 @@ package claim
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 	"time"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -16,7 +16,7 @@ const (
 	sampleMost  = 24 * 3600
 )
 
-var runID = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
+var runID = pattern.New(`^[A-Za-z0-9_-]{0,64}$`)
 
 // clockSkew is how far the clock of the machine that measured may be ahead.
 const clockSkew = 5 * time.Minute

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pawl/internal/diag"
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 	"pawl/internal/term"
 )
@@ -190,7 +190,7 @@ func newRoot(e *env) *cobra.Command {
 }
 
 // unitWord matches a number and what people call the unit behind it.
-var unitWord = regexp.MustCompile(`^([0-9.]+) ?(s|m|h|)(?:ecs?|econds?|ins?|inutes?|ours?|rs?|)$`)
+var unitWord = pattern.New(`^([0-9.]+) ?(s|m|h|)(?:ecs?|econds?|ins?|inutes?|ours?|rs?|)$`)
 
 // durationMeant returns the duration that a text without a unit, or with another word for it, may
 // mean; "" where there is none.

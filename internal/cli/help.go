@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pawl/internal/pattern"
 	"pawl/internal/term"
 )
 
@@ -24,7 +24,7 @@ func setHelpWidth(width int) {
 }
 
 // item matches the beginning of a line of a list: a term, and spaces up to the column of its text.
-var item = regexp.MustCompile(`^ +\S+(?: \S+)* {2,}`)
+var item = pattern.New(`^ +\S+(?: \S+)* {2,}`)
 
 // fit fills the paragraphs of a text anew, for so many columns, and the texts of lists in their column.
 // Other lines that are indented stay lines.

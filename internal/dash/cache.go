@@ -9,13 +9,13 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"pawl/internal/pattern"
 	"pawl/internal/store"
 )
 
@@ -92,7 +92,7 @@ func (s *Server) cached(make maker) http.Handler {
 }
 
 // tags are those of a list as RFC 9110 writes them. A weak one counts as the same, as it does for If-None-Match.
-var tags = regexp.MustCompile(`"[^"]*"`)
+var tags = pattern.New(`"[^"]*"`)
 
 // hasTag reports whether a visitor already has the answer with a tag.
 func hasTag(given []string, tag string) bool {

@@ -10,8 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"pawl/internal/pattern"
 )
 
 // Pages as files, for a server that has nothing but files: they are those that visitors see, as far as
@@ -87,7 +88,7 @@ func (e *exporter) nameOf(address string) string {
 	return ""
 }
 
-var runPath = regexp.MustCompile(`^/run/[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var runPath = pattern.New(`^/run/[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // digest names an address in a few letters.
 func digest(text string) string {
@@ -136,7 +137,7 @@ func (e *exporter) fetch(ctx context.Context, address string) ([]byte, error) {
 
 // rewritten makes a page of a server a file beside others.
 func (e *exporter) rewritten(body []byte) []byte {
-	body = forms.ReplaceAll(body, nil)
+	body = forms.Regexp().ReplaceAll(body, nil)
 	body = e.relinked(body, "")
 	policy := `<head>` + "\n" + `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'">`
 	return bytes.Replace(body, []byte("<head>"), []byte(policy), 1)
@@ -144,7 +145,7 @@ func (e *exporter) rewritten(body []byte) []byte {
 
 // relinked has links lead to files. Those to what has none lead to another, or are none any more.
 func (e *exporter) relinked(body []byte, other string) []byte {
-	return links.ReplaceAllFunc(body, func(found []byte) []byte {
+	return links.Regexp().ReplaceAllFunc(body, func(found []byte) []byte {
 		name, value, _ := strings.Cut(string(found), `"`)
 		to := html.UnescapeString(strings.TrimSuffix(value, `"`))
 		if !strings.HasPrefix(to, "/") {
@@ -159,10 +160,10 @@ func (e *exporter) relinked(body []byte, other string) []byte {
 }
 
 // links are the attributes that hold addresses.
-var links = regexp.MustCompile(`\s(?:href|src|data-series|data-page)="[^"]*"`)
+var links = pattern.New(`\s(?:href|src|data-series|data-page)="[^"]*"`)
 
 // forms need a server. That of a table holds the table.
-var forms = regexp.MustCompile(`(?s)<form class="(?:filters|leave)".*?</form>|</?form[^>]*>|<input[^>]*>|<button>[^<]*</button>|<p class="hint">The same as .*?</p>`)
+var forms = pattern.New(`(?s)<form class="(?:filters|leave)".*?</form>|</?form[^>]*>|<input[^>]*>|<button>[^<]*</button>|<p class="hint">The same as .*?</p>`)
 
 // because is why a page could not be made, where the server has said that.
 func because(said string, err error) error {

@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/diag"
 	"pawl/internal/disk"
+	"pawl/internal/pattern"
 )
 
 // marker lists the files of an export, one a line. It has a file's name before the file is there: the next export
@@ -60,7 +60,7 @@ func openFolder(dir string) (*folder, error) {
 }
 
 // exported is what files of an export are called.
-var exported = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9._-]*\.(html|css|js|svg|json|atom)$`)
+var exported = pattern.New(`^[a-z0-9][A-Za-z0-9._-]*\.(html|css|js|svg|json|atom)$`)
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 
+	"pawl/internal/pattern"
 	"pawl/internal/report"
 	"pawl/internal/result"
 	"pawl/internal/store"
@@ -113,7 +113,7 @@ func (s *Server) runs(r *http.Request) (*reply, error) {
 }
 
 // commitStart is what the SHA of a commit may begin with.
-var commitStart = regexp.MustCompile(`^[0-9a-fA-F]{1,64}$`)
+var commitStart = pattern.New(`^[0-9a-fA-F]{1,64}$`)
 
 // runFilter reads which runs are asked for.
 func runFilter(q url.Values, usual int) (store.Filter, error) {

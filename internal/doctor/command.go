@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
+
+	"pawl/internal/pattern"
 )
 
 // mostOutput bounds what is kept of a tool's answer; none has more to say.
@@ -82,8 +83,8 @@ func printable(r rune) rune {
 }
 
 var (
-	parentheses = regexp.MustCompile(`\([^()]*\)`)
-	number      = regexp.MustCompile(`\d+(?:\.\d+)+`)
+	parentheses = pattern.New(`\([^()]*\)`)
+	number      = pattern.New(`\d+(?:\.\d+)+`)
 )
 
 // version finds the version in what a tool says of itself. Packagers put their

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"pawl/internal/build"
 	"pawl/internal/native/nvrtc"
 	"pawl/internal/nsight"
+	"pawl/internal/pattern"
 	"pawl/internal/unit"
 )
 
@@ -58,7 +58,7 @@ func (s *system) toolkitFolders(name string) []string {
 	return append(folders, s.path("usr/local/cuda/"+name), s.path("opt/cuda/"+name))
 }
 
-var nvccRelease = regexp.MustCompile(`\bV(\d+(?:\.\d+)+)`)
+var nvccRelease = pattern.New(`\bV(\d+(?:\.\d+)+)`)
 
 // nvccVersion: "Cuda compilation tools, release 13.0, V13.0.88".
 func nvccVersion(said string) string {

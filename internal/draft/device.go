@@ -2,11 +2,11 @@ package draft
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 )
 
 // use says what a kernel does with the elements of a buffer.
@@ -496,4 +496,4 @@ func (d *device) touch(p, at bound, write, add bool) {
 }
 
 // storeName matches functions that write where their first argument points.
-var storeName = regexp.MustCompile(`(?i)^(__st|st|store|write|save|atomic)`)
+var storeName = pattern.New(`(?i)^(__st|st|store|write|save|atomic)`)

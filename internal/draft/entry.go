@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 	"pawl/internal/spec"
 )
 
@@ -260,10 +260,10 @@ func deduced(fn csource.Function, name string, l *launch) string {
 }
 
 var (
-	qualified      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$`)
-	plainName      = regexp.MustCompile(`[A-Za-z_]\w*`)
-	definitionLine = regexp.MustCompile(`^#\s*define\s+([A-Za-z_]\w*)\s+\(?\s*(\w+)\s*\)?\s*$`)
-	wholeValue     = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})[uUlL]*$`)
+	qualified      = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$`)
+	plainName      = pattern.New(`[A-Za-z_]\w*`)
+	definitionLine = pattern.New(`^#\s*define\s+([A-Za-z_]\w*)\s+\(?\s*(\w+)\s*\)?\s*$`)
+	wholeValue     = pattern.New(`^(0|[1-9][0-9]{0,17})[uUlL]*$`)
 )
 
 // macroWords are values of macros, besides whole numbers, that look like a

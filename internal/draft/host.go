@@ -2,12 +2,12 @@ package draft
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 )
 
 // value is what host code holds in a variable, as far as launches and sizes need it. The zero value
@@ -208,7 +208,7 @@ func (h *host) size(name string, n int64) value {
 	return integerValue(named(unique))
 }
 
-var blockName = regexp.MustCompile(`(?i)(block|thread|tpb|warp|tile|grid|num_?sm|unroll|coarse)`)
+var blockName = pattern.New(`(?i)(block|thread|tpb|warp|tile|grid|num_?sm|unroll|coarse)`)
 
 // run executes a function with arguments; nil means that nobody calls it, and its integers become
 // variables.

@@ -2,15 +2,15 @@ package draft
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 )
 
 // ceilName matches functions that divide and round up.
-var ceilName = regexp.MustCompile(`(?i)^(.*::)?(ceil_?div|cdiv|i?div_?up|div_?ceil|i?div_?round_?up|round_?up_?div|up_?div)$`)
+var ceilName = pattern.New(`(?i)^(.*::)?(ceil_?div|cdiv|i?div_?up|div_?ceil|i?div_?round_?up|round_?up_?div|up_?div)$`)
 
 // eval evaluates an expression of host code.
 func (h *host) eval(e *csource.Expression, env map[string]value) value {

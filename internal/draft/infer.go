@@ -1,11 +1,11 @@
 package draft
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 	"pawl/internal/spec"
 )
 
@@ -212,8 +212,8 @@ func hasAtom(s sum) bool {
 func hasName(s sum) bool { return len(s.variables()) > 0 }
 
 var (
-	blockMacro  = regexp.MustCompile(`(?i)^(block|threads?|local|tpb|bs)`)
-	genericName = regexp.MustCompile(`(?i)^(block_?(size|dim)?|threads?(_?per_?block)?|num_?threads|tpb)$`)
+	blockMacro  = pattern.New(`(?i)^(block|threads?|local|tpb|bs)`)
+	genericName = pattern.New(`(?i)^(block_?(size|dim)?|threads?(_?per_?block)?|num_?threads|tpb)$`)
 )
 
 // blockSize returns the block's size along an axis: what blocks are apart, a macro with such a

@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 	"pawl/internal/spec"
 )
 
 var (
-	versionNumber = regexp.MustCompile(`(_?(kernel|version|ver|v|naive|opt))?_?\d+$`)
-	notForward    = regexp.MustCompile(`(?i)(back|bwd|grad|_d[xw]$|fused|cross|causal|triangular|autoregressive|masked|window|alibi|rope|bias|relu|gelu|quant|sparse|log_?softmax|rms)`)
-	notPlainSum   = regexp.MustCompile(`(?i)(max|min|sq|abs|norm|dot|prod|mean|avg|average|dev|var|diff|err|exp|log|pow|weight|l1|l2|cum|prefix)`)
-	elementWords  = regexp.MustCompile(`^(max|abs|sqrt|exp|exp2|log|log2|pow)f?$|^f(max|min|abs)f?$`)
+	versionNumber = pattern.New(`(_?(kernel|version|ver|v|naive|opt))?_?\d+$`)
+	notForward    = pattern.New(`(?i)(back|bwd|grad|_d[xw]$|fused|cross|causal|triangular|autoregressive|masked|window|alibi|rope|bias|relu|gelu|quant|sparse|log_?softmax|rms)`)
+	notPlainSum   = pattern.New(`(?i)(max|min|sq|abs|norm|dot|prod|mean|avg|average|dev|var|diff|err|exp|log|pow|weight|l1|l2|cum|prefix)`)
+	elementWords  = pattern.New(`^(max|abs|sqrt|exp|exp2|log|log2|pow)f?$|^f(max|min|abs)f?$`)
 )
 
 // operation names the reference that a usual kernel has, told by its name and its arguments; "" where

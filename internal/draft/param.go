@@ -2,12 +2,12 @@ package draft
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/csource"
 	"pawl/internal/dtype"
+	"pawl/internal/pattern"
 )
 
 // cType is what a C type means to a launch.
@@ -124,7 +124,7 @@ func plainIdentifier(word string) string {
 	return clean[:min(len(clean), 48)]
 }
 
-var oddInName = regexp.MustCompile(`[^A-Za-z0-9_]`)
+var oddInName = pattern.New(`[^A-Za-z0-9_]`)
 
 // typeAliases finds typedef float real; and using real = float;, also from
 // the arguments of a template.

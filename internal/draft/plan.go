@@ -2,12 +2,12 @@ package draft
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/csource"
 	"pawl/internal/dtype"
+	"pawl/internal/pattern"
 	"pawl/internal/spec"
 )
 
@@ -43,10 +43,10 @@ type size struct {
 }
 
 var (
-	identifier  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	outputName  = regexp.MustCompile(`(?i)^(.*_)?(out|output|outputs|o|y|c|d|dst|dest|res|result|results|z)$`)
-	scratchName = regexp.MustCompile(`(?i)^(.*_)?(tmp|temp|scratch|workspace|work|ws|partial|partials|buf|buffer)$`)
-	flagName    = regexp.MustCompile(`(?i)^(causal|mode|flags?|axis|seed|verbose|(is|has|use|do)_.*|trans.*)$`)
+	identifier  = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	outputName  = pattern.New(`(?i)^(.*_)?(out|output|outputs|o|y|c|d|dst|dest|res|result|results|z)$`)
+	scratchName = pattern.New(`(?i)^(.*_)?(tmp|temp|scratch|workspace|work|ws|partial|partials|buf|buffer)$`)
+	flagName    = pattern.New(`(?i)^(causal|mode|flags?|axis|seed|verbose|(is|has|use|do)_.*|trans.*)$`)
 )
 
 // makePlan finds out how an entry is launched, how large its buffers are and what it does with them.

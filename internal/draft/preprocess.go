@@ -2,11 +2,11 @@ package draft
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 )
 
 // definition is a macro of the source.
@@ -109,7 +109,7 @@ func (p *preprocessor) file(tokens []csource.Token) {
 	}
 }
 
-var quotedName = regexp.MustCompile(`^"([^"]+)"`)
+var quotedName = pattern.New(`^"([^"]+)"`)
 
 // header reads a header in quotes in the place of its #include, once. Its tokens have no line.
 func (p *preprocessor) header(name string) {

@@ -1,12 +1,12 @@
 package draft
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 )
 
 // source is a file as a compiler would see it, as far as the file and its own headers say.
@@ -141,7 +141,7 @@ func (f *source) unknownSize(name string) sum {
 
 // builtinNames are of CUDA and the standard library.
 var (
-	builtinNames = regexp.MustCompile(`^(threadIdx|blockIdx|blockDim|gridDim|warpSize|this|nullptr|true|false|NULL|INFINITY|NAN|M_\w+|EOF|stderr|stdout|[A-Z]*_(MAX|MIN)|[A-Z]+_EPSILON|__\w*|cuda\w*|CUDA\w*|cu[A-Z]\w*|\w+_cast|cooperative_groups|thrust|cub|std|nvcuda|wmma|\w+::.*)$`)
+	builtinNames = pattern.New(`^(threadIdx|blockIdx|blockDim|gridDim|warpSize|this|nullptr|true|false|NULL|INFINITY|NAN|M_\w+|EOF|stderr|stdout|[A-Z]*_(MAX|MIN)|[A-Z]+_EPSILON|__\w*|cuda\w*|CUDA\w*|cu[A-Z]\w*|\w+_cast|cooperative_groups|thrust|cub|std|nvcuda|wmma|\w+::.*)$`)
 	cWords       = strings.Fields("if else for while do return break continue const int float double char long short unsigned signed void bool size_t static inline struct auto switch case default sizeof volatile restrict extern template typename class using asm goto register union enum typedef constexpr operator new delete half dim3 unroll and or not namespace public private friend try catch throw explicit virtual final override noexcept decltype alignas mutable")
 )
 
@@ -229,7 +229,7 @@ func freeNames(tokens []csource.Token) []string {
 }
 
 // tunable matches names that macros of tuners have.
-var tunable = regexp.MustCompile(`(?i)^((block|tile|thread|grid|unroll|work|coarse\w*|num_?blocks|num_?threads|vector|vec)(_?(size|dim|width|height|len|factor|per_block))?(_?[xyzmnk])?|[tb][smnk]|b[mnk]|t[mnk]|use_\w+)$`)
+var tunable = pattern.New(`(?i)^((block|tile|thread|grid|unroll|work|coarse\w*|num_?blocks|num_?threads|vector|vec)(_?(size|dim|width|height|len|factor|per_block))?(_?[xyzmnk])?|[tb][smnk]|b[mnk]|t[mnk]|use_\w+)$`)
 
 // usualMacro returns a usual value for a macro, and whether its name leaves no doubt. second says
 // that blocks have two dimensions.

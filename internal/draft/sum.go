@@ -2,12 +2,12 @@ package draft
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"pawl/internal/formula"
+	"pawl/internal/pattern"
 )
 
 // sum is a formula of sizes: a polynomial with whole coefficients. Its names are variables, or
@@ -127,7 +127,7 @@ func wholeProduct(names []string, factor int64) (term, bool) {
 	return term{}, false
 }
 
-var productOfNames = regexp.MustCompile(`^\w+( \* \w+)*$`)
+var productOfNames = pattern.New(`^\w+( \* \w+)*$`)
 
 // quotient splits the name that a division has.
 func quotient(name string) (a, b string, ok bool) {

@@ -3,11 +3,11 @@ package draft
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/csource"
+	"pawl/internal/pattern"
 	"pawl/internal/spec"
 )
 
@@ -262,9 +262,9 @@ func (d *draft) writeWork(b *strings.Builder) {
 }
 
 var (
-	plainText    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
-	numeric      = regexp.MustCompile(`^[0-9.]+$`)
-	templateText = regexp.MustCompile(`[^A-Za-z0-9_:]`)
+	plainText    = pattern.New(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
+	numeric      = pattern.New(`^[0-9.]+$`)
+	templateText = pattern.New(`[^A-Za-z0-9_:]`)
 	yamlWords    = strings.Fields("null Null NULL true True TRUE false False FALSE")
 )
 

@@ -3,10 +3,10 @@ package foreign
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -125,10 +125,10 @@ const googleHint = "write the results as JSON: --benchmark_out=FILE --benchmark_
 	"with --benchmark_repetitions=10 it holds samples"
 
 var (
-	terminalColour = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	terminalColour = pattern.New("\x1b\\[[0-9;]*m")
 	// The heading of the table, and a line of it where somebody cut the heading off.
-	googleHeading = regexp.MustCompile(`(?m)^Benchmark +Time +CPU\b.*$`)
-	googleLine    = regexp.MustCompile(`(?m)^\S.*? +[0-9.e+]+ (?:ns|us|ms|s) +[0-9.e+]+ (?:ns|us|ms|s)(?: +[0-9]+\b.*)?$`)
+	googleHeading = pattern.New(`(?m)^Benchmark +Time +CPU\b.*$`)
+	googleLine    = pattern.New(`(?m)^\S.*? +[0-9.e+]+ (?:ns|us|ms|s) +[0-9.e+]+ (?:ns|us|ms|s)(?: +[0-9]+\b.*)?$`)
 )
 
 // googleTable returns the offset of the table that Google Benchmark prints for people, -1 if a text
@@ -139,8 +139,8 @@ func googleTable(text string) int {
 	if strings.Contains(text, "\x1b") {
 		plain = terminalColour.ReplaceAllString(text, "")
 	}
-	for _, pattern := range []*regexp.Regexp{googleHeading, googleLine} {
-		if place := pattern.FindStringIndex(plain); place != nil {
+	for _, line := range []*pattern.Pattern{googleHeading, googleLine} {
+		if place := line.Regexp().FindStringIndex(plain); place != nil {
 			return lineStart(text, strings.Count(plain[:place[0]], "\n"))
 		}
 	}

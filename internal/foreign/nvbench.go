@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -157,7 +157,7 @@ func nvDevice(s *scanner, devices map[int]*result.GPU) error {
 	return err
 }
 
-var nvDeviceName = regexp.MustCompile(`(^| )Device=\d+`)
+var nvDeviceName = pattern.New(`(^| )Device=\d+`)
 
 func nvCollect(s *scanner, c *collector, name string, states []nvState, devices map[int]*result.GPU, open func(string) ([]byte, error)) error {
 	several := slices.ContainsFunc(states, func(state nvState) bool { return state.device != states[0].device })

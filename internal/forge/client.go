@@ -11,11 +11,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"pawl/internal/pattern"
 )
 
 const (
@@ -317,7 +318,7 @@ func redact(text, secret string) string {
 // last returns the last word of a text.
 func last(text string) string { return text[strings.LastIndexByte(text, ' ')+1:] }
 
-var nextLink = regexp.MustCompile(`<[^>]*>;[^,]*rel="?next"?`)
+var nextLink = pattern.New(`<[^>]*>;[^,]*rel="?next"?`)
 
 // pages fetches a list page by page; each takes a page, and reports whether it needs another.
 func pages[T any](ctx context.Context, c *client, path string, query url.Values, each func([]T) bool) error {

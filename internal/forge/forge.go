@@ -12,9 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
+
+	"pawl/internal/pattern"
 )
 
 // Kind is a kind of forge.
@@ -215,7 +216,7 @@ type Options struct {
 	sleep func(context.Context, time.Duration) error // for tests
 }
 
-var repoName = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
+var repoName = pattern.New(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
 
 // IsRepo reports whether a text is owner/name.
 func IsRepo(text string) bool { return isProject(text) && strings.Count(text, "/") == 1 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"pawl/internal/pattern"
 )
 
 // note is a comment as a forge lists it.
@@ -26,8 +27,8 @@ type notebook interface {
 }
 
 var (
-	markerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
-	marker     = regexp.MustCompile(`^<!-- pawl:(\S+) sha=([0-9a-f]+) run=(\d+)( vouched)? -->\n`)
+	markerName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+	marker     = pattern.New(`^<!-- pawl:(\S+) sha=([0-9a-f]+) run=(\d+)( vouched)? -->\n`)
 )
 
 // hidden returns the first line of a comment, which nobody sees.

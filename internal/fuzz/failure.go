@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"pawl/internal/disk"
 	"pawl/internal/formula"
+	"pawl/internal/pattern"
 	"pawl/internal/spec"
 	"pawl/internal/trial"
 )
@@ -123,9 +123,9 @@ func decodeValue(value any) (formula.Value, error) {
 }
 
 var (
-	kernelName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
-	variable   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	conflict   = regexp.MustCompile(`(?m)^(<{7} |>{7} |={7}$)`)
+	kernelName = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+	variable   = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	conflict   = pattern.New(`(?m)^(<{7} |>{7} |={7}$)`)
 )
 
 // parse reads a file. It trusts nothing in it: anybody who may open a pull request may have written

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"pawl/internal/foreign"
 	"pawl/internal/git"
 	"pawl/internal/measure"
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 	"pawl/internal/store"
 )
@@ -188,7 +188,7 @@ func readReport(path string) (store.Entry, error) {
 	return store.Entry{Report: report, Raw: artifact.Report}, nil
 }
 
-var fullSHA = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var fullSHA = pattern.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // foreign makes a run of another tool's file. Its ID is of its content and its commit: the same file is
 // one run, however often it is imported.

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"pawl/internal/git"
+	"pawl/internal/pattern"
 )
 
 // Forge says where people look at commits.
 type Forge struct{ base, commit string }
 
-var scpRemote = regexp.MustCompile(`^(?:[^@/:]+@)?([A-Za-z0-9.-]+):([^/].*)$`) // git@host:owner/name.git
+var scpRemote = pattern.New(`^(?:[^@/:]+@)?([A-Za-z0-9.-]+):([^/].*)$`) // git@host:owner/name.git
 
 // Forge returns where the project's commits can be looked at. A project without a remote, or with one
 // that is a folder, has no such place, and its links are empty.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 	"pawl/internal/run"
 )
@@ -47,13 +47,13 @@ type poolUse struct {
 // tag is the run's id as schedulers accept it in names and labels.
 func tag(id string) string { return strings.ToLower(id) }
 
-var runVariable = regexp.MustCompile(`\$(?:RUN\b|\{RUN\})`)
+var runVariable = pattern.New(`\$(?:RUN\b|\{RUN\})`)
 
 // expand puts a run's tag in the place of $RUN and ${RUN} in the words of a command.
 func expand(words []string, id string) []string {
 	var out []string
 	for _, word := range words {
-		out = append(out, runVariable.ReplaceAllLiteralString(word, tag(id)))
+		out = append(out, runVariable.Regexp().ReplaceAllLiteralString(word, tag(id)))
 	}
 	return out
 }
@@ -116,7 +116,7 @@ func record(dir, pool string) (*os.File, error) {
 	return file, nil
 }
 
-var runFolder = regexp.MustCompile(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{12}$`)
+var runFolder = pattern.New(`^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{12}$`)
 
 // leftovers returns the records below a folder of runs.
 func leftovers(runs string) []string {

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"debug/elf"
 	"fmt"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -36,10 +36,10 @@ func (h host) fingerprint() result.Fingerprint {
 }
 
 var (
-	trademarks = regexp.MustCompile(`(?i)\((r|tm|c)\)`)
+	trademarks = pattern.New(`(?i)\((r|tm|c)\)`)
 	// Some vendors append the nominal clock, others "CPU" and the clock.
-	nominalClock = regexp.MustCompile(`(?i)(\bcpu\b\s*)?@\s*[0-9.]+\s*[gm]hz`)
-	notSlug      = regexp.MustCompile(`[^a-z0-9]+`)
+	nominalClock = pattern.New(`(?i)(\bcpu\b\s*)?@\s*[0-9.]+\s*[gm]hz`)
+	notSlug      = pattern.New(`[^a-z0-9]+`)
 )
 
 // Class returns the device class of the host: "host-" and a slug of the CPU model.

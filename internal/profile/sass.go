@@ -3,12 +3,12 @@ package profile
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"pawl/internal/diag"
+	"pawl/internal/pattern"
 )
 
 // Function is the machine code of one kernel, as a disassembler lists it.
@@ -40,12 +40,12 @@ func (i Instruction) has(modifier string) bool {
 }
 
 var (
-	sassLine     = regexp.MustCompile(`^\s*(?:\{\s*)?/\*([0-9a-f]{4,})\*/\s+(?:\{\s*)?(?:@(!?U?P[0-9T]+)\s+)?([A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)*)\s*([^;]*)`)
-	sassFunction = regexp.MustCompile(`^\s*Function\s*:\s*(\S+)`)
-	sassArch     = regexp.MustCompile(`^\s*(?:code for|\.target|arch =)\s*(sm_[0-9]+[af]?)`)
-	sassText     = regexp.MustCompile(`^\s*\.text\.(\S+):\s*$`)
-	sassLabel    = regexp.MustCompile(`^\s*(\.L_[A-Za-z0-9_.$]+|\$[^:\s]+):\s*$`)
-	branchTo     = regexp.MustCompile("(?:^|[ ,])(0x[0-9a-f]+)\\s*$|`\\((\\.L_[A-Za-z0-9_.$]+)\\)")
+	sassLine     = pattern.New(`^\s*(?:\{\s*)?/\*([0-9a-f]{4,})\*/\s+(?:\{\s*)?(?:@(!?U?P[0-9T]+)\s+)?([A-Z][A-Z0-9_]*(?:\.[A-Za-z0-9_]+)*)\s*([^;]*)`)
+	sassFunction = pattern.New(`^\s*Function\s*:\s*(\S+)`)
+	sassArch     = pattern.New(`^\s*(?:code for|\.target|arch =)\s*(sm_[0-9]+[af]?)`)
+	sassText     = pattern.New(`^\s*\.text\.(\S+):\s*$`)
+	sassLabel    = pattern.New(`^\s*(\.L_[A-Za-z0-9_.$]+|\$[^:\s]+):\s*$`)
+	branchTo     = pattern.New("(?:^|[ ,])(0x[0-9a-f]+)\\s*$|`\\((\\.L_[A-Za-z0-9_.$]+)\\)")
 )
 
 // ReadSASS reads what cuobjdump -sass or nvdisasm prints: the instructions of every function.

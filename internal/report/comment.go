@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"pawl/internal/pattern"
 	"pawl/internal/report/render"
 	"pawl/internal/report/view"
 	"pawl/internal/result"
@@ -374,7 +374,7 @@ func lasted(took time.Duration) string {
 }
 
 // copyable is a kernel/config that a shell and pawl take as it is.
-var copyable = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?$`)
+var copyable = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?$`)
 
 // commands returns what to do next about the gravest row.
 func commands(alert []checked) []view.Command {

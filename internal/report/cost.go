@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
+	"pawl/internal/pattern"
 	"pawl/internal/report/view"
 	"pawl/internal/result"
 )
@@ -71,8 +71,8 @@ func priceLine(r *result.Report) string {
 }
 
 var (
-	word     = regexp.MustCompile(`^[a-z]{1,16}$`)
-	currency = regexp.MustCompile(`^[A-Z]{3}$`)
+	word     = pattern.New(`^[a-z]{1,16}$`)
+	currency = pattern.New(`^[A-Z]{3}$`)
 )
 
 // money writes an amount with two decimals, or with two digits where it is less than a hundredth.

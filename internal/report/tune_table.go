@@ -3,12 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"pawl/internal/pattern"
 	"pawl/internal/report/view"
 	"pawl/internal/result"
 	"pawl/internal/unit"
@@ -235,7 +235,7 @@ func positiveText(v float64, text func(float64) string) string {
 
 // headed are the names that can be the head of a column: a report may claim any, and documents show heads
 // as they are.
-var headed = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$`)
+var headed = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$`)
 
 // paramColumns has a column for each param or, where there are many, one for all.
 func paramColumns[T any](s *search, params func(T) map[string]string) []column[T] {

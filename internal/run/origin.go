@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -38,7 +38,7 @@ func originOf(getenv func(string) string, branch string, fork bool) *result.Orig
 	return made
 }
 
-var pullRef = regexp.MustCompile(`^refs/pull/([0-9]+)/`)
+var pullRef = pattern.New(`^refs/pull/([0-9]+)/`)
 
 // gitHubOrigin reads the variables that GitHub sets, and Gitea with the same names.
 func gitHubOrigin(getenv func(string) string, made *result.Origin) {

@@ -2,11 +2,11 @@ package sanitizer
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -25,14 +25,14 @@ type frame struct {
 }
 
 var (
-	thread   = regexp.MustCompile(`^by thread (\([0-9,]+\)) in block (\([0-9,]+\))`)
-	hazard   = regexp.MustCompile(`^(Potential \S+ hazard detected at \S+) \S+ in block (\([0-9,]+\)) ?:?$`)
-	party    = regexp.MustCompile(`^(\w+ Thread) (\([0-9,]+\)) at (.+)$`)
-	race     = regexp.MustCompile(`^Race reported between (\w+ access) at (.+)$`)
-	opponent = regexp.MustCompile(`^and (\w+ access) at (.+?)(?: \[([0-9,]+) hazards?\])?$`)
-	called   = regexp.MustCompile(`^Device Frame: ?(.+)$`)
+	thread   = pattern.New(`^by thread (\([0-9,]+\)) in block (\([0-9,]+\))`)
+	hazard   = pattern.New(`^(Potential \S+ hazard detected at \S+) \S+ in block (\([0-9,]+\)) ?:?$`)
+	party    = pattern.New(`^(\w+ Thread) (\([0-9,]+\)) at (.+)$`)
+	race     = pattern.New(`^Race reported between (\w+ access) at (.+)$`)
+	opponent = pattern.New(`^and (\w+ access) at (.+?)(?: \[([0-9,]+) hazards?\])?$`)
+	called   = pattern.New(`^Device Frame: ?(.+)$`)
 
-	hostAccess = regexp.MustCompile(`^(Host API memory access error) at (.+)$`)
+	hostAccess = pattern.New(`^(Host API memory access error) at (.+)$`)
 )
 
 var details = []string{
@@ -162,9 +162,9 @@ func (r *record) locate(f *result.SanitizerFinding, source string) {
 }
 
 var (
-	offset   = regexp.MustCompile(`(?:[+:]0x[0-9a-f]+|^0x[0-9a-f]+)$`)
-	fileLine = regexp.MustCompile(`^([^:]+):([0-9]{1,9})(?::(.+))?$`)
-	bracket  = regexp.MustCompile(` \[0x[0-9a-f]+\]$`)
+	offset   = pattern.New(`(?:[+:]0x[0-9a-f]+|^0x[0-9a-f]+)$`)
+	fileLine = pattern.New(`^([^:]+):([0-9]{1,9})(?::(.+))?$`)
+	bracket  = pattern.New(` \[0x[0-9a-f]+\]$`)
 )
 
 // place reads a place in device code, in the forms of several versions:

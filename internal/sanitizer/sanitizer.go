@@ -5,11 +5,11 @@ package sanitizer
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -48,9 +48,9 @@ func (o *Output) Worst() *result.SanitizerFinding {
 const prefix = "========="
 
 var (
-	errorSummary = regexp.MustCompile(`^ERROR SUMMARY: (\d+) errors?$`)
-	raceSummary  = regexp.MustCompile(`^RACECHECK SUMMARY: \d+ hazards? displayed \((\d+) errors?, \d+ warnings?\)$`)
-	leveled      = regexp.MustCompile(`^(?i:(error|warn(?:ing)?|info)): ?(.*)$`)
+	errorSummary = pattern.New(`^ERROR SUMMARY: (\d+) errors?$`)
+	raceSummary  = pattern.New(`^RACECHECK SUMMARY: \d+ hazards? displayed \((\d+) errors?, \d+ warnings?\)$`)
+	leveled      = pattern.New(`^(?i:(error|warn(?:ing)?|info)): ?(.*)$`)
 )
 
 // Parse reads the text of one run. Source is the file whose lines a finding is best
@@ -87,7 +87,7 @@ func Parse(tool, text, source string) *Output {
 
 // summary takes in a line about the whole run.
 func (o *Output) summary(said string) bool {
-	for _, summary := range []*regexp.Regexp{errorSummary, raceSummary} {
+	for _, summary := range []*pattern.Pattern{errorSummary, raceSummary} {
 		if m := summary.FindStringSubmatch(said); m != nil {
 			n, err := strconv.Atoi(m[1])
 			o.Errors, o.Summed = n, err == nil

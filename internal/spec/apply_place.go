@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"pawl/internal/diag"
+	"pawl/internal/pattern"
 )
 
 // editable is the text of a pawl.yaml together with what it means and how it is written: nodes have
@@ -273,7 +273,7 @@ func (e *editable) expandMerge(entries []*ast.MappingValueNode, flow bool, want 
 
 // plainWord and notText say which texts need no quotes.
 var (
-	plainWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	plainWord = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	notText   = map[string]bool{
 		"true": true, "false": true, "null": true, "yes": true, "no": true, "on": true, "off": true, "y": true, "n": true, "nan": true, "inf": true,
 	}

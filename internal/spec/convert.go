@@ -1,13 +1,13 @@
 package spec
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
 	"pawl/internal/diag"
+	"pawl/internal/pattern"
 )
 
 // converter turns the library's tree into nodes.
@@ -69,8 +69,8 @@ func (c *converter) convert(tree ast.Node) *node {
 // YAML's own grammar of numbers: the library takes floats without a dot, such
 // as 1e-4, and integers of more than 64 bits for text.
 var (
-	plainFloat   = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$`)
-	plainInteger = regexp.MustCompile(`^[-+]?[0-9]+$`)
+	plainFloat   = pattern.New(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$`)
+	plainInteger = pattern.New(`^[-+]?[0-9]+$`)
 )
 
 // scalar builds a scalar and finds where its text stands in the file.

@@ -3,13 +3,13 @@ package spec
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"pawl/internal/diag"
 	"pawl/internal/formula"
+	"pawl/internal/pattern"
 )
 
 // decoder turns nodes into typed values. It never stops at a problem: what
@@ -253,7 +253,7 @@ func numberValue(n *node) (formula.Value, error) {
 	return formula.Float(value), nil
 }
 
-var leadingZero = regexp.MustCompile(`^[-+]?0[0-9_]`)
+var leadingZero = pattern.New(`^[-+]?0[0-9_]`)
 
 // parseInteger reads YAML's integers. A leading zero is refused: it means
 // octal to some readers of YAML and decimal to others.
@@ -268,7 +268,7 @@ func parseInteger(text string) (int64, error) {
 	return value, nil
 }
 
-var wordValue = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$`)
+var wordValue = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*$`)
 
 // value reads what a param or a variable may be.
 func (d *decoder) value(n *node, what string) (formula.Value, bool) {

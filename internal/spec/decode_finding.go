@@ -1,12 +1,12 @@
 package spec
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"pawl/internal/diag"
+	"pawl/internal/pattern"
 )
 
 // findingDraft is a finding while it is read.
@@ -57,7 +57,7 @@ var findingKeys = []key[findingDraft]{
 }
 
 // findingID is what findings may be called: ids appear in tables and lists of words.
-var findingID = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var findingID = pattern.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 const (
 	maxFindings = 200 // more is no catalogue that people wrote
@@ -191,7 +191,7 @@ func (d *decoder) evidence(f *findingDraft, n *node) {
 	f.Evidence = s
 }
 
-var factName = regexp.MustCompile(`^[a-z0-9_]+$`)
+var factName = pattern.New(`^[a-z0-9_]+$`)
 
 // Problem returns what is wrong with the name of a fact in the sentence.
 func (s *Sentence) Problem(fact int, message, hint string) *diag.Problem {

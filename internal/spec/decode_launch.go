@@ -2,11 +2,11 @@ package spec
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/diag"
+	"pawl/internal/pattern"
 )
 
 // launchDraft is a launch while it is read.
@@ -78,8 +78,8 @@ func (d *decoder) launches(k *kernelDraft, n *node) {
 }
 
 var (
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	cudaEntry  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*\s*(<.*>)?$`)
+	identifier = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	cudaEntry  = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*\s*(<.*>)?$`)
 )
 
 // launchShape checks a launch against the cell it will run in.

@@ -3,12 +3,12 @@ package spec
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/diag"
 	"pawl/internal/formula"
+	"pawl/internal/pattern"
 )
 
 // Oracles are the names of the built-in references that need no more than a name.
@@ -20,7 +20,7 @@ var oracleKeys = []key[Oracle]{
 	{"python", (*decoder).pythonOracle},
 }
 
-var pythonName = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
+var pythonName = pattern.New(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
 
 // pythonOracle reads a function, or plain sdpa: PyTorch's attention with the backend
 // that it chooses ships with pawl, as those that are named after a colon do.

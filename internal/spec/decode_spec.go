@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"pawl/internal/pattern"
 )
 
 // specDraft is the file while it is read.
@@ -107,7 +108,7 @@ var ciKeys = []key[CI]{
 	}},
 }
 
-var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
+var currencyCode = pattern.New(`^[A-Z]{3}$`)
 
 // ValidPrice reports whether a price per hour can be used.
 func ValidPrice(value float64) bool {
@@ -216,7 +217,7 @@ func (d *decoder) command(n *node, what string) []string {
 	return words
 }
 
-var classSlug = regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
+var classSlug = pattern.New(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
 
 func (d *decoder) deviceClass(s *specDraft, n *node) {
 	text, ok := d.text(n, "a device class")

@@ -10,9 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 
 	"pawl/internal/diag"
+	"pawl/internal/pattern"
 )
 
 // FileName is what the file is called that Find looks for.
@@ -196,7 +196,7 @@ func parseFindings(file string, source []byte) (*Spec, error) {
 }
 
 // hasFindings finds the key in a file that is no YAML.
-var hasFindings = regexp.MustCompile(`(?m)^["']?findings["']?\s*:`)
+var hasFindings = pattern.New(`(?m)^["']?findings["']?\s*:`)
 
 // report returns the error of all problems, cut where nobody would read on.
 func report(problems *diag.List, source []byte) error {

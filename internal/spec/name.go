@@ -1,16 +1,16 @@
 package spec
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"pawl/internal/formula"
+	"pawl/internal/pattern"
 )
 
 // plainName is what kernels, configs and pools may be called: names appear in
 // selectors (kernel/config, globs), file names and tables.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+var plainName = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
 func (d *decoder) plainName(n *node, what string) {
 	if !plainName.MatchString(n.text) {
@@ -19,7 +19,7 @@ func (d *decoder) plainName(n *node, what string) {
 	}
 }
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+var variable = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
 // variableName checks a name that formulas use.
 func (d *decoder) variableName(n *node, what string) bool {

@@ -4,9 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"regexp"
 	"time"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 )
 
@@ -110,10 +110,10 @@ func shaText(raw []byte) string {
 	return ""
 }
 
-var isSHA = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var isSHA = pattern.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // goodID is what an ID may be: it stands in addresses and in names of files.
-var goodID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var goodID = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // Flags of a run, which its points have, too.
 const (

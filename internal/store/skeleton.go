@@ -5,9 +5,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
+
+	"pawl/internal/pattern"
 )
 
 // A document is stored as a skeleton, its JSON without the long lists of numbers, and these lists,
@@ -130,8 +131,8 @@ func appendNumber(out []byte, v float64) []byte {
 }
 
 var (
-	pairField   = regexp.MustCompile(`"pair_s":([0-9.e-]+)`)
-	repeatField = regexp.MustCompile(`"repeat":([0-9]+)`)
+	pairField   = pattern.New(`"pair_s":([0-9.e-]+)`)
+	repeatField = pattern.New(`"repeat":([0-9]+)`)
 )
 
 // scalesOf returns what the samples of a report may have been made with: the time between two events,
@@ -147,9 +148,9 @@ func scalesOf(doc []byte) (scales []scale) {
 	return scales[:min(most, len(scales))]
 }
 
-func distinct(doc []byte, field *regexp.Regexp, most int) (list []float64) {
+func distinct(doc []byte, field *pattern.Pattern, most int) (list []float64) {
 	seen := map[string]bool{}
-	for _, m := range field.FindAllSubmatch(doc, -1) {
+	for _, m := range field.Regexp().FindAllSubmatch(doc, -1) {
 		if v, err := strconv.ParseFloat(string(m[1]), 64); err == nil && !seen[string(m[1])] && len(list) < most {
 			seen[string(m[1])] = true
 			list = append(list, v)

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,6 +21,7 @@ import (
 
 	"pawl/internal/diag"
 	"pawl/internal/forge"
+	"pawl/internal/pattern"
 )
 
 // Config is the service's own file. No repository can change it.
@@ -120,7 +120,7 @@ func readPrivate(name string) ([]byte, error) {
 	return text, err
 }
 
-var unknownField = regexp.MustCompile(`^unknown field "([^"]*)"`)
+var unknownField = pattern.New(`^unknown field "([^"]*)"`)
 
 // placed returns an error of the YAML reader with its place, its line and a hint.
 func placed(name string, text []byte, err error) error {
@@ -157,7 +157,7 @@ func keysOf[T any]() (names []string) {
 	return names
 }
 
-var kindName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
+var kindName = pattern.New(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
 func (c *Config) check() error {
 	switch {
@@ -267,4 +267,4 @@ func (c *Config) kindOf(runner string) *Kind {
 	return nil
 }
 
-var ownRunner = regexp.MustCompile(`^[0-9]+-[0-9a-f]{8}$`)
+var ownRunner = pattern.New(`^[0-9]+-[0-9a-f]{8}$`)

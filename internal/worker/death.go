@@ -3,11 +3,11 @@ package worker
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"pawl/internal/pattern"
 	"pawl/internal/result"
 	"pawl/internal/worker/cell"
 	"pawl/internal/worker/wire"
@@ -15,9 +15,9 @@ import (
 
 // The Go runtime inside a cell turns a signal raised by C code into a few lines
 // on stderr and exit status 2.
-var runtimeCrash = regexp.MustCompile(`(?m)^(?:fatal error: .*\n(?:\[signal )?|\[signal )?(SIG[A-Z]+): ([a-z ]+)`)
+var runtimeCrash = pattern.New(`(?m)^(?:fatal error: .*\n(?:\[signal )?|\[signal )?(SIG[A-Z]+): ([a-z ]+)`)
 
-var crashAddress = regexp.MustCompile(`addr=(0x[0-9a-f]+)`)
+var crashAddress = pattern.New(`addr=(0x[0-9a-f]+)`)
 
 // causeOfDeath derives the cause of a cell's end from its exit status and its log. It returns the
 // fault and the log without the runtime's own lines.
@@ -37,7 +37,7 @@ func causeOfDeath(state *os.ProcessState, text string, buffers []wire.Range) (*r
 		}
 		return fault, text
 	}
-	if at := runtimeCrash.FindStringSubmatchIndex(text); state.ExitCode() == 2 && at != nil {
+	if at := runtimeCrash.Regexp().FindStringSubmatchIndex(text); state.ExitCode() == 2 && at != nil {
 		name, meaning := text[at[2]:at[3]], strings.TrimSpace(text[at[4]:at[5]])
 		message := fmt.Sprintf("the kernel crashed: %s (%s)", name, meaning)
 		hint := ""

@@ -10,7 +10,7 @@ package main
 var floors = []floor{
 	// Floor 1, leaves: so plain that any room can use them without a thought.
 	{
-		rooms: "diag disk dtype formula nsight patch plot stat term unit",
+		rooms: "diag disk dtype formula nsight patch pattern plot stat term unit",
 		uses:  "",
 		why:   "a leaf imports nothing of pawl",
 	},
@@ -18,7 +18,7 @@ var floors = []floor{
 	// Floor 1, domain: each says what things are and knows little of the others.
 	{
 		rooms: "forge git native result",
-		uses:  "disk native", // disk: trees are locked as the baseline is
+		uses:  "disk native pattern", // disk: trees are locked as the baseline is
 		why:   "git, forges and the bindings report what they find, a report what it is given; none needs to know pawl",
 	},
 	{
@@ -28,7 +28,7 @@ var floors = []floor{
 	},
 	{
 		rooms: "spec",
-		uses:  "csource diag dtype formula space", // space: params and constraints are one. csource: arguments are compared with the functions that take them
+		uses:  "csource diag dtype formula pattern space", // space: params and constraints are one. csource: arguments are compared with the functions that take them
 		why:   "the spec is what the user wrote, formulas included, and not how it is run",
 	},
 	{
@@ -38,7 +38,7 @@ var floors = []floor{
 	},
 	{
 		rooms: "draft",
-		uses:  "csource dtype foreign formula space spec", // formula: sizes that sources compute become formulas; foreign, space: what others wrote of a kernel's params
+		uses:  "csource dtype foreign formula pattern space spec", // formula: sizes that sources compute become formulas; foreign, space: what others wrote of a kernel's params
 		why:   "a draft is made of files that are there, and of no run",
 	},
 	{
@@ -48,7 +48,7 @@ var floors = []floor{
 	},
 	{
 		rooms: "foreign machine sanitizer",
-		uses:  "diag formula result space", // diag: what is wrong in a file has a place there. formula, space: other tuners' files describe spaces
+		uses:  "diag formula pattern result space", // diag: what is wrong in a file has a place there. formula, space: other tuners' files describe spaces
 		why:   "the machine and what other tools write are read into the one document",
 	},
 
@@ -67,19 +67,19 @@ var floors = []floor{
 	{
 		rooms: "build",
 		// csource: the directives of a source name what it includes. sandbox: compilers run in it.
-		uses: `csource diag disk dtype foreign formula git machine native oracle plot result sandbox
+		uses: `csource diag disk dtype foreign formula git machine native oracle pattern plot result sandbox
 			spec stat term unit`,
 		why: "compiling needs a sandbox, and no worker",
 	},
 	{
 		rooms: "worker",
 		// sandbox: a cell is started inside it. worker: wire and cell.
-		uses: "diag disk dtype formula machine native nsight oracle result sandbox spec stat unit worker",
+		uses: "diag disk dtype formula machine native nsight oracle pattern result sandbox spec stat unit worker",
 		why:  "a worker is trusted; it is given artifacts and decides nothing",
 	},
 	{
 		rooms: "worker/wire",
-		uses:  "dtype result",
+		uses:  "dtype pattern result",
 		why:   "both ends of the wire import it, and so it imports neither",
 	},
 
@@ -113,7 +113,7 @@ var floors = []floor{
 	},
 	{
 		rooms: "profile",
-		uses:  "diag native unit", // native: a cubin says what a kernel needs
+		uses:  "diag native pattern unit", // native: a cubin says what a kernel needs
 		why:   "what a profiler or a disassembler wrote is read as it is, whoever ran it",
 	},
 	{
@@ -130,24 +130,24 @@ var floors = []floor{
 	},
 	{
 		rooms: "store",
-		uses:  "diag result", // diag: what is wrong with a history has a remedy
+		uses:  "diag pattern result", // diag: what is wrong with a history has a remedy
 		why:   "the history is made of Reports alone, and nobody else knows SQL",
 	},
 	{
 		rooms: "claim",
 		// measure: samples become changes again. ratchet: the best-known version, as the base
 		// has it. verify: what clocks reveal.
-		uses: "diag judge measure ratchet result roof spec unit verify",
+		uses: "diag judge measure pattern ratchet result roof spec unit verify",
 		why:  "somebody else's report is judged by the functions that judge one's own",
 	},
 	{
 		rooms: "report",
-		uses:  "disk plot report result sheet term unit", // report: view and render. sheet: the picture of a kernel.
+		uses:  "disk pattern plot report result sheet term unit", // report: view and render. sheet: the picture of a kernel.
 		why:   "whatever shows a run reads the Report and nothing else",
 	},
 	{
 		rooms: "dispatch",
-		uses:  "disk result",
+		uses:  "disk pattern result",
 		why:   "a table of settings is made of the Report, as whatever shows a run",
 	},
 	{
@@ -160,14 +160,14 @@ var floors = []floor{
 	{
 		rooms: "run",
 		// git: the report's head names the commit. judge: and its end the outcome. store: a saved report goes into the history.
-		uses: "diag disk git judge result spec store",
+		uses: "diag disk git judge pattern result spec store",
 		why:  "a run's life is the same whatever is measured, and every service stands on it",
 	},
 	{
 		rooms: "lab",
 		// run: lab writes its progress there.
 		uses: `advice build curve diag disk dtype foreign formula git judge machine measure native
-			oracle plot profile ratchet report result roof run sandbox sanitizer spec stat store
+			oracle pattern plot profile ratchet report result roof run sandbox sanitizer spec stat store
 			term unit verify worker`,
 		why: "every service stands on run",
 	},
@@ -200,7 +200,7 @@ var floors = []floor{
 		rooms: "ci",
 		// csource: annotations stand beside a function. measure, ratchet: samples that another job
 		// took move the baseline by the same rules.
-		uses: "claim csource diag disk forge git measure ratchet report result spec unit",
+		uses: "claim csource diag disk forge git measure pattern ratchet report result spec unit",
 		why:  "pull requests are served with reports that others made; nothing is measured here",
 	},
 
@@ -208,7 +208,7 @@ var floors = []floor{
 		rooms: "history",
 		// claim: artifacts are read within limits. foreign: other tools' files are imported, too; measure: with their statistics.
 		// ratchet: and so are the baseline's moves. trend: where the level of a series moved.
-		uses: "claim diag foreign git measure ratchet result store trend",
+		uses: "claim diag foreign git measure pattern ratchet result store trend",
 		why:  "what was measured is asked about here, by every face alike; nothing is measured or judged",
 	},
 	{
@@ -219,7 +219,7 @@ var floors = []floor{
 
 	{
 		rooms: "wake",
-		uses:  "diag disk forge", // diag: what is wrong in its file has a place there
+		uses:  "diag disk forge pattern", // diag: what is wrong in its file has a place there
 		why:   "machines are started for jobs, whatever these measure; a service that holds a token stays small",
 	},
 
@@ -231,7 +231,7 @@ var floors = []floor{
 		// are where those processes begin. search: a replay plays strategies on recordings, with
 		// neither a project nor a Report.
 		// dash: pawl serve starts it.
-		uses: `baseline bench bisect calibrate check ci compare dash demo diag disk doctor draft explain forge fuzz history lab
+		uses: `baseline bench bisect calibrate check ci compare dash demo diag disk doctor draft explain forge fuzz history lab pattern
 			report result run search selftest spec store term trend tune unit wake worker`,
 		why: face,
 	},
@@ -239,7 +239,7 @@ var floors = []floor{
 		rooms: "dash",
 		// plot: scales and ticks of its pictures. Not cli: the command line starts the other
 		// faces, never the reverse.
-		uses: "diag disk history plot report result run store term trend tune unit",
+		uses: "diag disk history pattern plot report result run store term trend tune unit",
 		why:  "pages show what services and the history answer, and measure nothing",
 	},
 	{

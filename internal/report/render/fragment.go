@@ -19,7 +19,7 @@ type Fragment struct {
 func Fragments(v view.View) (f Fragment, err error) {
 	for name, to := range map[string]*template.HTML{"summary": &f.Summary, "sections": &f.Sections} {
 		var b bytes.Buffer
-		if err := pageTemplate.ExecuteTemplate(&b, name, v); err != nil {
+		if err := pageTemplate().ExecuteTemplate(&b, name, v); err != nil {
 			return Fragment{}, fmt.Errorf("render HTML: %w", err)
 		}
 		*to = template.HTML(bytes.Map(visible, b.Bytes()))
@@ -31,7 +31,7 @@ func Fragments(v view.View) (f Fragment, err error) {
 func Style() (string, error) {
 	var b bytes.Buffer
 	for _, name := range []string{"style", "check style", "verify style"} {
-		if err := pageTemplate.ExecuteTemplate(&b, name, nil); err != nil {
+		if err := pageTemplate().ExecuteTemplate(&b, name, nil); err != nil {
 			return "", fmt.Errorf("render the style sheet: %w", err)
 		}
 	}

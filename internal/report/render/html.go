@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+	"sync"
 
 	"pawl/internal/plot"
 	"pawl/internal/report/view"
@@ -27,23 +28,25 @@ var (
 	styleText string
 )
 
-var pageTemplate = template.Must(template.Must(template.New("page").Funcs(template.FuncMap{
-	"plotStyle": func() template.CSS { return template.CSS(plot.Style) },
-	"page":      page, "linked": linked, "amount": amount, "brief": brief, "arranged": arranged,
-	"trim": strings.TrimSpace, "excerpt": excerpt,
-	"under":     func(text string) bool { return strings.HasPrefix(text, "  ") }, // belongs to the line above
-	"caption":   func(m view.Map) string { return tileMap{m}.caption() },
-	"tiles":     func(m view.Map) template.HTML { return tileMap{m}.svg() },
-	"edges":     func(m view.Map) string { return tileMap{m}.edges() },
-	"addressOf": addressOf, "sourceOf": sourceOf,
-	"axis": axis, "dot": dot, "levelAxis": levelAxis, "cells": cells, "steps": steps, "strip": strip, "spread": spread,
-}).Parse(pageText)).Parse(documentText + partText + plotText + styleText))
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.Must(template.New("page").Funcs(template.FuncMap{
+		"plotStyle": func() template.CSS { return template.CSS(plot.Style) },
+		"page":      page, "linked": linked, "amount": amount, "brief": brief, "arranged": arranged,
+		"trim": strings.TrimSpace, "excerpt": excerpt,
+		"under":     func(text string) bool { return strings.HasPrefix(text, "  ") }, // belongs to the line above
+		"caption":   func(m view.Map) string { return tileMap{m}.caption() },
+		"tiles":     func(m view.Map) template.HTML { return tileMap{m}.svg() },
+		"edges":     func(m view.Map) string { return tileMap{m}.edges() },
+		"addressOf": addressOf, "sourceOf": sourceOf,
+		"axis": axis, "dot": dot, "levelAxis": levelAxis, "cells": cells, "steps": steps, "strip": strip, "spread": spread,
+	}).Parse(pageText)).Parse(documentText + partText + plotText + styleText))
+})
 
 // HTML renders a view as one page that needs nothing else: no network, no script, no
 // font. It holds summaries of the samples, not the samples.
 func HTML(v view.View) ([]byte, error) {
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, v); err != nil {
+	if err := pageTemplate().Execute(&b, v); err != nil {
 		return nil, fmt.Errorf("render HTML: %w", err)
 	}
 	return bytes.Map(visible, b.Bytes()), nil

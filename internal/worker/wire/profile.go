@@ -2,8 +2,9 @@ package wire
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
+
+	"pawl/internal/pattern"
 )
 
 // Limits of what Nsight Compute may leave.
@@ -26,7 +27,7 @@ type Profiler struct {
 }
 
 // metricName matches the names of metrics, with their suffixes.
-var metricName = regexp.MustCompile(`^[a-zA-Z0-9_.]{1,200}$`)
+var metricName = pattern.New(`^[a-zA-Z0-9_.]{1,200}$`)
 
 // Choices of a Profiler; the first of each holds where none is made.
 var (
