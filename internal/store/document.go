@@ -48,9 +48,9 @@ func (in *ingest) encoder(ctx context.Context, dict int64) (*zstd.Encoder, error
 	if made != nil {
 		return made, nil
 	}
-	// Before each skeleton an encoder copies its tables of the dictionary: those of the better levels have megabytes, which
-	// took most of the time that storing a run takes, for a fiftieth less.
-	options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true)}
+	// This level saves a thirtieth of the room over the fastest. Before each skeleton an encoder copies its tables of the
+	// dictionary, and those of the level have megabytes: that is a third of the work of storing a run.
+	options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithLowerEncoderMem(true)}
 	if dict != 0 {
 		data, err := in.db.dictionary(ctx, in.tx, dict)
 		if err != nil {

@@ -137,11 +137,20 @@ func (db *DB) runConditions(ctx context.Context, alias string, f Filter) (c cond
 			return c, true, nil
 		}
 		c.runs, c.commit = true, true
+		if short := low[:min(indexed, len(low))]; len(f.Commit) >= 2*indexed {
+			c.add(`substr(r.sha, 1, 4) = `+c.slot(), short)
+		} else {
+			c.add(`substr(r.sha, 1, 4) >= `+c.slot(), short)
+			c.add(`substr(r.sha, 1, 4) <= `+c.slot(), high[:indexed])
+		}
 		c.add(`r.sha >= `+c.slot(), low)
 		c.add(`r.sha <= `+c.slot(), high)
 	}
 	return c, false, nil
 }
+
+// indexed is how many bytes of a commit the index has: all of them would take twice the room.
+const indexed = 4
 
 // shaRange returns the first and the last commit that begin with a text; ok: commits can.
 func shaRange(text string) (low, high []byte, ok bool) {

@@ -79,6 +79,8 @@ CREATE TABLE marks (
 	name  TEXT PRIMARY KEY,
 	value TEXT NOT NULL
 );
+`, `
+CREATE INDEX runs_sha ON runs (substr(sha, 1, 4));
 `}
 
 // newerError says that a newer pawl has changed the history.
