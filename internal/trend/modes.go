@@ -37,7 +37,8 @@ const (
 //   - the levels are as common, and follow each other as often, after the cut as before it (differ).
 func (n *noise) flip(values []float64, from, cut, to int, left, right float64, least int) bool {
 	labels := make([]int8, len(values))
-	var inside []float64
+	close := math.Abs(right-left) / apart / madScale
+	var distances tally
 	last, crossings := int8(0), 0
 	for i, v := range values {
 		// A point is near a level if it lies closer than half the way to the other, and is no outlier.
@@ -50,13 +51,13 @@ func (n *noise) flip(values []float64, from, cut, to int, left, right float64, l
 		if r < l {
 			labels[i] = nearRight
 		}
-		inside = append(inside, min(l, r))
+		distances.add(min(l, r) > close)
 		if last != 0 && last != labels[i] {
 			crossings++
 		}
 		last = labels[i]
 	}
-	if crossings < least || math.Abs(right-left) < apart*madScale*stat.Median(inside) {
+	if crossings < least || distances.mostly() {
 		return false
 	}
 	if n.elsewhere(values, labels, from, cut, nearLeft) || n.elsewhere(values, labels, cut, to, nearRight) {
@@ -65,26 +66,49 @@ func (n *noise) flip(values []float64, from, cut, to int, left, right float64, l
 	return !unusual(labels, from, cut, nearLeft) && !unusual(labels, cut, to, nearRight) && !differ(labels, cut)
 }
 
+// tally counts which numbers are beyond a bound. Where most are, their median is, and nothing need be sorted: a long series has
+// many cuts, and each looks at all points.
+type tally struct{ beyond, all int }
+
+func (t *tally) add(beyond bool) {
+	t.all++
+	if beyond {
+		t.beyond++
+	}
+}
+
+func (t *tally) mostly() bool { return 2*t.beyond > t.all }
+
 // elsewhere reports whether the points of a segment have another median than all other points with its label. A machine
 // comes back to the same speed; changed code hardly ever takes the very time of earlier code.
 func (n *noise) elsewhere(values []float64, labels []int8, from, to int, level int8) bool {
-	var in, out []float64
+	var in []float64
 	variance := 0.0
-	for i, l := range labels {
-		switch {
-		case l != level:
-		case from <= i && i < to:
+	for i := from; i < to; i++ {
+		if labels[i] == level {
 			in = append(in, values[i])
 			variance += float64(n.scales[i] * n.scales[i])
-		default:
-			out = append(out, values[i])
 		}
 	}
-	if len(in) < 2 || len(out) < 2 {
+	out := -len(in)
+	for _, l := range labels {
+		if l == level {
+			out++
+		}
+	}
+	if len(in) < 2 || out < 2 {
 		return false
 	}
 	variance *= math.Pi / 2 / float64(len(in)) // a median varies π/2 times as much as a mean
-	return math.Abs(stat.Median(in)-stat.Median(out)) > matched*math.Sqrt(variance/float64(len(in))+variance/float64(len(out)))
+	middle, most := stat.Median(in), matched*math.Sqrt(variance/float64(len(in))+variance/float64(out))
+	var above, below tally
+	for i, l := range labels {
+		if l == level && (i < from || i >= to) {
+			above.add(values[i] > middle+most)
+			below.add(values[i] < middle-most)
+		}
+	}
+	return above.mostly() || below.mostly()
 }
 
 // unusual reports whether a segment stays at its level longer than the other stays make likely. Two explanations are
