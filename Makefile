@@ -58,7 +58,6 @@ demo: ## build pawl and let it judge six changes to the example kernels
 	$(call step,build,$(MAKE) --no-print-directory build)
 	@rm -rf build/demo && $(BIN) demo --dir build/demo
 	@printf '%s\n' '' 'What to do next:' \
-		'  $(BIN) serve -f build/demo/pawl.yaml   the history of this demo, in a browser' \
 		'  cd examples && ../bin/pawl bench         the example kernels, measured' \
 		'  bin/pawl calibrate                       how often a check on this machine errs; every check cites it' \
 		'  bin/pawl doctor                          what this machine has, and how to get the rest' \

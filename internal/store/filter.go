@@ -149,7 +149,8 @@ func (db *DB) runConditions(ctx context.Context, alias string, f Filter) (c cond
 	return c, false, nil
 }
 
-// indexed is how many bytes of a commit the index has: all of them would take twice the room.
+// indexed is how many bytes of a commit the index runs_sha has: all of them would take twice the room. The terms are
+// written as in the index, lest databases do not see that it serves.
 const indexed = 4
 
 // shaRange returns the first and the last commit that begin with a text; ok: commits can.
