@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -112,10 +113,19 @@ func hinted(text, hint string) string { return text + when(hint != "", " ("+hint
 func attentive(r *result.Report) *result.Report {
 	out := *r
 	out.Rows = make([]*result.Row, 0, len(r.Rows))
-	type remark struct{ row, sentence, hint, code string }
+	type remark struct {
+		row, sentence, hint, code string
+		ofSeveral                 string // the sentence where it is about several rows; "": the same
+	}
 	var all, grave, rounded []remark
 	add := func(row *result.Row, sentence, hint string) {
 		made := remark{row: row.Name(), sentence: sentence, hint: hint}
+		if why, ok := strings.CutPrefix(sentence, stays); ok {
+			if answers, ok := strings.CutPrefix(why, "its "); ok {
+				why = "their " + answers
+			}
+			made.ofSeveral = "do not become the baseline: " + why
+		}
 		if m := row.Moved; m != nil && strings.HasSuffix(sentence, m.Refused) && refused(row) {
 			made.code = refusedCode
 		}
@@ -150,7 +160,7 @@ func attentive(r *result.Report) *result.Report {
 		case m.Anchor:
 			add(&row, lost(m), m.Hint)
 		case m.Refused != "":
-			add(&row, "does not become the baseline: "+m.Refused, m.Hint)
+			add(&row, stays+m.Refused, m.Hint)
 		}
 		for _, sentence := range answersOf(&row).Limits {
 			const missing = "no oracle" // which is also why it does not become the baseline
@@ -161,12 +171,11 @@ func attentive(r *result.Report) *result.Report {
 	}
 	said := func(remarks []remark) []result.Warning {
 		return each(grouped(remarks, func(s remark) string { return s.sentence }), func(g group[remark]) result.Warning {
-			names := few(each(g.items, func(s remark) string { return s.row }))
+			names, sentence := few(each(g.items, func(s remark) string { return s.row })), g.name
 			if len(g.items) > 1 {
-				g.name = strings.Replace(g.name, "does not become the baseline: its answers", "do not become the baseline: their answers", 1)
-				g.name = strings.Replace(g.name, "does not become the baseline", "do not become the baseline", 1)
+				sentence = cmp.Or(g.items[0].ofSeveral, sentence)
 			}
-			return result.Warning{Code: g.items[0].code, Message: names + ": " + g.name, Hint: g.items[0].hint}
+			return result.Warning{Code: g.items[0].code, Message: names + ": " + sentence, Hint: g.items[0].hint}
 		})
 	}
 	out.Warnings = slices.Concat(said(grave), r.Warnings, said(all))
@@ -177,6 +186,9 @@ func attentive(r *result.Report) *result.Report {
 	}
 	return &out
 }
+
+// stays begins the sentence about a result that does not become the baseline, and why.
+const stays = "does not become the baseline: "
 
 // roundingCode is the code of warnings about wrong answers that may be rounding.
 const roundingCode = "rounding"
